@@ -392,7 +392,7 @@ def test_another_image_with_all_trials_is_compared_by_verdicts(verified):
     """Twice the time everywhere changes no ratio, and so no verdict."""
     *trials, verdicts = verified("b" * 64, lambda trial: 2)
     assert {one.answer for one in trials} == {"another image"}
-    assert verdicts[:3] == (STUDY, None, "same")
+    assert (verdicts.study, verdicts.trial, verdicts.answer) == (STUDY, None, "same")
     assert verification.outcome([*trials, verdicts]) == "same"
 
 

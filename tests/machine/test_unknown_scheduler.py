@@ -141,6 +141,8 @@ def test_a_scheduler_alone_is_shown_though_nothing_compares_with_it(name):
 @pytest.mark.parametrize("name", FEW)
 def test_rows_without_numbers_are_left_out_and_the_details_say_so(name):
     table = few(name)
+    if name == "stream_batching":  # some of whose figures are of these rows alone
+        table = table[table["cores"].isna()]
     nothing = drawn(name, table.assign(**{FEW[name][1]: float("nan")}))
     said = f"Nothing measured is shown: no row of the results has a number in {FEW[name][1]}."
     assert all(said in one.details and not one.trials for one in nothing.values())

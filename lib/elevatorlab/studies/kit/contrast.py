@@ -20,7 +20,7 @@ COLUMNS = ["claim", "without arm", "with arm", "why"]
 
 def with_arm(measured: pd.DataFrame) -> pd.Series[bool]:
     """Tell for each row whether the device is a drive (device kind ``drive``)."""
-    return measured["device"].astype(str).str.split(",").str[0] == "drive"
+    return (measured["device"].astype(str) + ",").str.startswith("drive,")
 
 
 def on_main_disk(rows: pd.DataFrame) -> pd.DataFrame:

@@ -51,8 +51,9 @@ CAPTIONS = {
 _INTERVALS = "Whiskers are 95 % confidence intervals."
 _FEW = f"Points with fewer than {FEWEST_FOR_P99} requests have no 99th percentile."
 DETAILS = {
-    "overview": "Requests are random reads of 4 KiB. The local disk is a null_blk. On the dotted "
-    f"line, host and target have a processor each. {_INTERVALS}",
+    "overview": "Requests are random reads of 4 KiB. Filled markers and crosses are measured. The "
+    "local disk is a null_blk. On the dotted line, host and target have a processor each. "
+    f"{_INTERVALS}",
     "figures-1-and-2": _FEW,
     "figures-3-and-4": _INTERVALS,
     "figure-5-read-share": _INTERVALS,
@@ -86,10 +87,13 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
     from ...showing.figures import of_every_run
 
     alike, own = shared(measured), apart(measured)
+    counted = own[own["throughput_iops"].notna()]
 
     def draw(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
-        of_run = own if run is None else rows_of(own, machine=run.machine, preset=run.preset)
-        drawn = _of_one_core(published, rows, of_run)
+        beside = (
+            counted if run is None else rows_of(counted, machine=run.machine, preset=run.preset)
+        )
+        drawn = _of_one_core(published, rows, beside)
         return drawn if run is None else {**drawn, **_beyond(published, rows)}
 
     def draw_cores(rows: pd.DataFrame, run: Run | None) -> dict[str, Figure]:
@@ -97,7 +101,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
 
     says: dict[str, Any] = {"remark": _remark, "kept": KEPT, "details": DETAILS}
     drawn = of_every_run(alike, draw, CAPTIONS, ARMS, "throughput_iops", **says)
-    one_core = frozenset(own.loc[own["cores"] == 1, "trial"])
+    one_core = frozenset(counted.loc[counted["cores"] == 1, "trial"])
     for name in [name for name in drawn if name.startswith("overview")]:
         drawn[name] = drawn[name]._replace(trials=drawn[name].trials | one_core)
     by_cores = alike if own.empty else own

@@ -53,14 +53,13 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame, apart: pd.DataFram
             line(axis, gains(full, "depth", scheduler, **where), scheduler, "stock", **A_CORE_EACH)
     axes[0].set_ylim(bottom=0)  # of both panels, once all is drawn
     axes[1].set_xlabel("I/O depth (requests, log scale)")
-    drivers = drivers_in(measured)
     handles = scheduler_handles(compared_schedulers(measured)[1:])
-    handles += source_handles([*drivers, LOCAL] if len(measured) else [])
+    handles += source_handles([*drivers_in(measured), LOCAL] if len(measured) else [])
     if len(full):
         look = look_of("none") | A_CORE_EACH | {"color": GREY}
         handles.append(Line2D([], [], label="measured, a core each", **look))
-    tight = {"handlelength": 1.5, "handletextpad": 0.4, "columnspacing": 0.8}
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, **tight)
+    labels = [str(one.get_label()).removeprefix("measured, ") for one in handles]
+    figure.legend(handles=handles, labels=labels, loc="outside lower center", ncols=2)
     figure.suptitle("What SBQ gains by holding requests back")
     return figure
 

@@ -386,7 +386,8 @@ def test_a_real_buffered_writer_under_a_real_limit(tmp_path):
         finally:
             writer.communicate("\n", timeout=300)
     assert run.returncode == 1 and run.stderr == ""
-    [finding] = json.loads(run.stdout)
+    # A host may have an engine or systemd that gives no answer, which is a note.
+    [finding] = [one for one in json.loads(run.stdout) if one["kind"] != "not-asked"]
     assert (finding["kind"], finding["severity"]) == ("v1-buffered-writes", "error")
     assert finding["evidence"]["written_bytes"] == 32 << 20
 

@@ -295,5 +295,6 @@ def _output(argv: list[str]) -> tuple[str, str]:
         run = subprocess.run(argv, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired) as problem:
         return "", str(problem)
-    failed = run.returncode and not run.stdout.strip()
-    return run.stdout, (run.stderr.strip() or f"status {run.returncode}") if failed else ""
+    if run.returncode and not run.stdout.strip():
+        return "", " ".join(run.stderr.split()) or f"status {run.returncode}"
+    return run.stdout, ""

@@ -141,7 +141,7 @@ def chosen(hierarchy: Hierarchy, patterns: Iterable[str]) -> list[pathlib.Path]:
                 f"{len(targets.fitting('**', root))}; give a path as systemd-cgls prints it, or a "
                 "pattern, where * stands for one level and ** for any number"
             )
-        found.update(fitting, targets.fitting(f"{pattern}/**", root))
+        found.update(fitting, targets.fitting(f"{pattern}/**", root) if wanted else ())
     return [pathlib.Path(folder) for folder in sorted(found)]
 
 

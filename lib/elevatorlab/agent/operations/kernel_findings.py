@@ -202,8 +202,8 @@ def by_mounts(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
             *(Kind.UNCHARGED, Severity.WARNING, host.subject(limit.cgroup)),
             figures(limit, writes),
             "its writes pass its limit by, and these files do not say why: they are charged to "
-            "nobody or to another cgroup (file systems without writeback by cgroup, such as FAT, "
-            "and RAID's own threads do so); limit its reads, or what writes for it",
+            "nobody or to another cgroup, as by file systems without writeback by cgroup (FAT) and "
+            "a RAID's own threads; write to ext4, XFS or btrfs, and limit an array, not its disks",
         )
 
 

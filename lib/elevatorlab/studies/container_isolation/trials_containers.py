@@ -143,9 +143,9 @@ class Parameters(CommonParameters):
     frontier_drives: tuple[DriveName, ...] = ()
     #: Experiment ``frontier``: the settings of the mechanisms.
     frontier_limits_kb_s: tuple[Positive, ...] = (800, 1000, 1200, 1400, 1600)
+    #: Weights of each offender under bfq.
     frontier_weights: tuple[Weight, ...] = (10, 30, 100)
-    #: Experiment ``frontier``: weights of all offenders together under ``io_cost``. One weight then
-    #: suits loads with one offender and with many. The others are those of each under bfq.
+    #: Weights of all offenders together under ``io_cost``: one suits loads with one and with many.
     frontier_total_weights: tuple[Weight, ...] = (10, 30, 100)
     frontier_vrates: tuple[tuple[Percent, Percent], ...] = ((25, 100), (80, 80), (100, 100))
     frontier_waits_ms: tuple[Positive, ...] = (5,)

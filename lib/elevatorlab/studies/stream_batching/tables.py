@@ -48,9 +48,9 @@ CALIBRATION = (
     "other tables with the rows beside them."
 )
 ON_CORES = (
-    "Host and target on processors of their own, depth 64, 4 KiB: requests per second on the "
-    "document's scale. SBQ relative to noop was measured on the emulated processors, and has a 95 "
-    "% confidence interval. Beside it is the published ratio. docs/multicore.md says what these "
+    "Host and target on processors of their own, depth 64, 4 KiB: thousand requests per second on "
+    "the document's scale. SBQ relative to noop was measured on the emulated processors, and has a "
+    "95 % confidence interval. Beside it is the published ratio. docs/multicore.md says what these "
     "processors leave out."
 )
 _RIG = ("target", "driver", "time_scale")

@@ -11,6 +11,7 @@ from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging import engine
 from elevatorlab.judging.claim import Role
+from elevatorlab.judging.engine import named_reason
 from elevatorlab.judging.families import read_published, statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins.trial_parts import POLICIES
@@ -44,7 +45,6 @@ from elevatorlab.studies.container_isolation.trials import (
     cost_model,
 )
 from elevatorlab.studies.container_isolation.trials_containers import SERVER
-from elevatorlab.studies.kit.reasons import named_reason
 from elevatorlab.trial import PolicyModel, required_plugins
 
 REPRODUCED, DIRECTION = Verdict.REPRODUCED, Verdict.DIRECTION_ONLY

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from ..errors import ElevatorLabError
 from . import multiple_testing
 from .claim import PUBLISHED_DATA, UNMEASURED, Claim, Constant, Role
 from .matching import runs
@@ -156,3 +157,33 @@ _OF_CALIBRATIONS = {
     Verdict.DIRECTION_ONLY: Verdict.CALIBRATION_MISSED,
     Verdict.CONTRADICTED: Verdict.CALIBRATION_MISSED,
 }
+
+
+def expect_columns(measured: pd.DataFrame, columns: Sequence[str], row: str) -> None:
+    """Refuse a table that lacks columns."""
+    missing = [column for column in columns if column not in measured]
+    if missing:
+        raise ElevatorLabError(
+            f"measured table: expected the columns of one row per {row}; found none named "
+            f"{', '.join(missing)}; make it with elevatorlab.results.store.load"
+        )
+
+
+def expect_once(measured: pd.DataFrame, keys: Sequence[str], what: str) -> None:
+    """Refuse a table in which two rows hold the same measurement.
+
+    `keys`: Columns that tell one measurement from another. `what`: What a measurement is and how
+    often it may occur: "each read once per repetition".
+    """
+    twice = measured[measured.duplicated(list(keys), keep=False)]
+    if len(twice):
+        raise ElevatorLabError(
+            f"measured table: expected {what}; found {len(twice)} rows that share one (trials "
+            f"{', '.join(sorted(set(twice['trial'])))}); keep the trials of one image and one set "
+            "of parameters"
+        )
+
+
+def named_reason(item: Statement, _: pd.DataFrame) -> Judgement:
+    """Judge a claim as not testable, for the reason that the claims file gives."""
+    return not_testable(item.select["reason"])

@@ -1,8 +1,8 @@
-"""Estimates of groups, made as verdicts make them, and arrows for intervals that leave a panel."""
+"""Estimates of groups, made as verdicts make them, as dots; and arrows where an interval is cut."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
@@ -10,9 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
 from ..analysis.intervals import Interval, mean_interval
+from ..plugins.schedulers import shown_name
+from .panels import errors
 
 Estimates = Mapping[tuple[Any, Any], Interval]
 """Estimates, by group and member of the group."""
+
+SPREAD = 0.8
+"""Share of a group's height that its members take; seaborn uses the same share."""
 
 
 def estimates(
@@ -34,6 +39,37 @@ def estimates(
         (key[0], key[1] if hue else None): interval(some[y])
         for key, some in whole.groupby(keys, sort=False)
     }
+
+
+def offset(number: int, count: int, spread: float = SPREAD) -> float:
+    """Return the distance from a group's middle at which one of its `count` members is drawn."""
+    return spread * ((number + 0.5) / count - 0.5)
+
+
+def dots(
+    axis: Axes,
+    values: Estimates,
+    order: Sequence[Hashable],
+    look: Callable[[Any, Any], Mapping[str, Any]],
+    members: Sequence[Hashable] = (None,),
+) -> None:
+    """Draw a dot with its confidence interval for each member of each group.
+
+    `values`: Estimates by group and member; a pair without an estimate has no dot. look: Called
+    with a group and a member; returns arguments of `matplotlib.axes.Axes.errorbar`.
+    """
+    usual = {"marker": "o", "ecolor": "black", "elinewidth": 0.9, "capsize": 2, "zorder": 3}
+    for place, group in enumerate(order):
+        for number, member in enumerate(members):
+            found = values.get((group, member))
+            if found is not None:
+                height = place + offset(number, len(members))
+                how = {**usual, **look(group, member)}
+                axis.errorbar(found.value, height, xerr=errors([found]), **how)
+    axis.set_yticks(range(len(order)), [shown_name(group) for group in order])
+    axis.set_ylim(max(1, len(order)) - 0.5, -0.5)
+    axis.grid(axis="y", visible=False)
+    axis.tick_params(axis="y", length=0)
 
 
 def say_where_cut(axis: Axes, along: Literal["x", "y"] = "y") -> None:

@@ -21,7 +21,6 @@ from ...judging.claim import Claim, Constant, Role
 from ...judging.comparison import comparison
 from ...judging.constants import TIES, DecidedBy
 from ...judging.engine import Judge
-from ...judging.expectations import expect_columns
 from ...judging.families import Statement, statements
 from ...judging.verdicts import (
     MOST_REPETITIONS,
@@ -42,7 +41,6 @@ from ...judging.verdicts import (
 )
 from ..kit.cells import by_repetition, mean_of, paired_ratio
 from ..kit.choices import Choice, together
-from ..kit.reasons import named_reason
 from . import document
 from .columns import CALM_PERIODS, COLUMNS, PERIOD_S
 from .measures import (
@@ -614,7 +612,7 @@ JUDGES: dict[str, Judge] = {
     **document.JUDGES,
     **_OVERLOADED,
     **{name: _of_first_scheduler(judge) for name, judge in _OF_ONE_SCHEDULER.items()},
-    "named_reason": named_reason,
+    "named_reason": engine.named_reason,
 }
 
 
@@ -625,5 +623,5 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     alone. Returns: Each claim about the document once; each other claim once per run
     (`matching.runs`).
     """
-    expect_columns(measured, COLUMNS, "container and trial")
+    engine.expect_columns(measured, COLUMNS, "container and trial")
     return engine.judge(statements(NAME), JUDGES, measured, _DECIDED_BY)

@@ -18,7 +18,7 @@ from matplotlib.ticker import MaxNLocator
 from ...analysis.intervals import Interval
 from ...plugins.schedulers import marker_of as of_scheduler
 from ...plugins.trial_parts import POLICIES
-from ...showing.dots import dots
+from ...showing.estimates import dots
 from ...showing.labels import End, label_ends
 from ...showing.panels import facets, log_marks, marks, panels_of
 from ...showing.style import COLOURS as OF_SCHEDULERS

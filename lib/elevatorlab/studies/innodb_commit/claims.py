@@ -15,7 +15,6 @@ from ...analysis.intervals import Interval, mean_interval
 from ...judging import engine
 from ...judging.claim import Claim
 from ...judging.constants import TIES, DecidedBy
-from ...judging.expectations import expect_columns, expect_once
 from ...judging.families import Statement, statements
 from ...judging.verdicts import (
     TIE_MARGIN,
@@ -32,7 +31,6 @@ from ...judging.verdicts import (
     widened,
 )
 from ..kit.cells import by_repetition, mean_of, rows_of
-from ..kit.reasons import named_reason
 from ..kit.reimplemented import REIMPLEMENTED, told
 from . import document
 from .columns import COLUMNS
@@ -59,7 +57,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
 
     `measured`: One row per run of sysbench, with `COLUMNS`; empty for published data alone.
     """
-    expect_columns(measured, COLUMNS, "run of sysbench")
+    engine.expect_columns(measured, COLUMNS, "run of sysbench")
     cell = ["machine", "preset", "testbed", "arm", "device", "backing_scheduler", "experiment"]
     cell += [
         "scheduler",
@@ -69,7 +67,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
         "threads",
         "repetition",
     ]
-    expect_once(measured, cell, "each cell once per repetition")
+    engine.expect_once(measured, cell, "each cell once per repetition")
     return engine.judge(statements(NAME), JUDGES, measured, DECIDED_BY)
 
 
@@ -353,5 +351,5 @@ JUDGES: dict[str, engine.Judge] = {
     "merges": _merges,
     "without_verdict": _without_verdict,
     "only_writes": _only_writes,
-    "named_reason": named_reason,
+    "named_reason": engine.named_reason,
 }

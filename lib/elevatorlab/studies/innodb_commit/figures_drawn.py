@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...analysis.intervals import Interval
-from ...showing.dots import dots
-from ...showing.estimates import estimates, say_where_cut
+from ...showing.estimates import dots, estimates, say_where_cut
 from ...showing.panels import curve, log_marks, say
 from ...showing.style import (
     COLOURS,

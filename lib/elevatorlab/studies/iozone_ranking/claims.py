@@ -21,7 +21,6 @@ from ...errors import ElevatorLabError
 from ...judging import engine
 from ...judging.claim import Claim, Constant
 from ...judging.constants import TIES, DecidedBy
-from ...judging.expectations import expect_columns, expect_once
 from ...judging.families import Statement, statements
 from ...judging.verdicts import (
     TIE_MARGIN,
@@ -39,7 +38,6 @@ from ...judging.verdicts import (
     widened,
 )
 from ..kit.cells import by_repetition, paired_ratio, rows_of
-from ..kit.reasons import named_reason
 from ..kit.reimplemented import told
 from . import document
 from .columns import COLUMNS
@@ -60,7 +58,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     data alone. Throughput in KiB/s, the sum of what each thread saw. Returns: Claims about the
     document once; the others once for each machine and preset.
     """
-    expect_columns(measured, COLUMNS, "test")
+    engine.expect_columns(measured, COLUMNS, "test")
     _refuse_what_cannot_be_compared(measured)
     return engine.judge(statements(NAME), JUDGES, measured, DECIDED_BY)
 
@@ -76,7 +74,7 @@ def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
                 "trials of one set of parameters"
             )
     cell = [*place, "scheduler", "threads", "test", "repetition"]
-    expect_once(measured, cell, "each test once per run")
+    engine.expect_once(measured, cell, "each test once per run")
 
 
 def _stamped(judged: engine.Judge) -> engine.Judge:
@@ -366,7 +364,7 @@ JUDGES: dict[str, engine.Judge] = {
     "points_of_30": _stamped(_about_cfq(_points_of_30)),
     "winner": _stamped(_about_cfq(_winner)),
     "improvement": _stamped(_about_cfq(_improvement)),
-    "named_reason": named_reason,
+    "named_reason": engine.named_reason,
     "order_flips": _stamped(_about_cfq(_order_flips)),
     "best_depends_on_test": _stamped(_about_cfq(_best_depends_on_test)),
 }

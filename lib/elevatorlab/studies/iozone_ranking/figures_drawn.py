@@ -15,8 +15,7 @@ from matplotlib.lines import Line2D
 from ...analysis.friedman import Friedman
 from ...analysis.intervals import mean_interval
 from ...plugins.schedulers import marker_of, shown_name
-from ...showing.dots import dots, offset
-from ...showing.estimates import estimates
+from ...showing.estimates import dots, estimates, offset
 from ...showing.panels import curve, facets, panels_of, say
 from ...showing.style import (
     COLOURS,

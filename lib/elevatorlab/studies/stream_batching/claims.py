@@ -20,7 +20,6 @@ from ...judging import engine
 from ...judging.claim import Claim, Constant
 from ...judging.constants import TIES, DecidedBy
 from ...judging.engine import Judge
-from ...judging.expectations import expect_columns, expect_once
 from ...judging.families import Statement, statements
 from ...judging.verdicts import (
     TIE_MARGIN,
@@ -645,10 +644,10 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     `measured`: One row per point, with `columns.COLUMNS`; empty for published data alone. Returns:
     Each claim about the document once; each other claim once per machine and preset.
     """
-    expect_columns(measured, COLUMNS, "point")
+    engine.expect_columns(measured, COLUMNS, "point")
     where = ["machine", "preset", "testbed", "target", "driver", "time_scale", "scheduler"]
     where += ["cores", "batch_nr", "batch_timeout_us", *WHERE, "repetition"]
-    expect_once(measured, where, "each point once per repetition")
+    engine.expect_once(measured, where, "each point once per repetition")
     return engine.judge(statements(NAME), JUDGES, measured, _DECIDED_BY)
 
 

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ...analysis.intervals import Interval, mean_interval
-from ...showing.dots import dots
+from ...showing.estimates import dots
 from ...showing.panels import cells, log_marks, marks, say
 from ...showing.style import GREY, ONE_COLUMN, TWO_COLUMNS, look_of, look_of_published, of_threads
 from ..kit.cells import rows_of

@@ -21,7 +21,6 @@ from ...judging import engine
 from ...judging.claim import Claim, Constant, Role
 from ...judging.constants import TIES, DecidedBy
 from ...judging.engine import Judge
-from ...judging.expectations import expect_columns, expect_once
 from ...judging.families import Statement, statements
 from ...judging.matching import DETERMINISTIC, emulated_apart, in_words, joined_testbeds
 from ...judging.verdicts import (
@@ -40,7 +39,6 @@ from ...judging.verdicts import (
 )
 from ..kit.cells import once_a_table, rows_of
 from ..kit.choices import Choice, together
-from ..kit.reasons import named_reason
 from . import document
 from .columns import COLUMNS
 from .measures import (
@@ -492,7 +490,7 @@ def judge(measured: pd.DataFrame) -> list[Claim]:
     Each claim about the document once; each other claim once per machine and preset. The arms of a
     machine may come from several testbeds (see `matching.runs`).
     """
-    expect_columns(measured, COLUMNS, "timed read")
+    engine.expect_columns(measured, COLUMNS, "timed read")
     _refuse_what_cannot_be_compared(measured)
     return engine.judge(statements(NAME), JUDGES, measured, _DECIDED_BY)
 
@@ -501,7 +499,7 @@ def _refuse_what_cannot_be_compared(measured: pd.DataFrame) -> None:
     machine = ["machine", "preset"]
     read = [*machine, "test", "published_size_mb", "repetition"]
     where = [*read, "testbed", "arm", "backing_scheduler", "scheduler", "variant"]
-    expect_once(measured, where, "each read once per repetition")
+    engine.expect_once(measured, where, "each read once per repetition")
     size_mib = measured["size_mib"].astype(float).round(6)
     on_drive = measured["variant"].str.endswith(DRIVE_SUFFIX)  # another device, on purpose
     alike = (("device", measured["device"], machine), ("MiB", size_mib, [*read, "variant"]))
@@ -554,5 +552,5 @@ JUDGES: dict[str, Judge] = {
     "none_was_best": _in_each_state(_stands(_none_was_best), of_schedulers=True),
     "container_was_better": _in_each_state(_stands(_container_was_better)),
     "ranking": _in_each_state(_stands(_ranking), of_schedulers=True),
-    "named_reason": named_reason,
+    "named_reason": engine.named_reason,
 }

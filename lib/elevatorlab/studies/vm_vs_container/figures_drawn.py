@@ -14,8 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from ...analysis.intervals import Interval, geometric_interval
 from ...judging.matching import backing_schedulers, emulated_apart
 from ...plugins.schedulers import shown_name
-from ...showing.dots import dots, offset
-from ...showing.estimates import estimates
+from ...showing.estimates import dots, estimates, offset
 from ...showing.panels import cells, curve, errors, log_marks, marks, say
 from ...showing.style import (
     COLOURS,

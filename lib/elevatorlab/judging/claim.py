@@ -124,6 +124,8 @@ class Claim(Record):
     published, measured : float or str
         The printed value and what was measured, both in `unit`. `measured` is None where no value
         could be found.
+    quoted : bool
+        Whether `published` are the document's own words, not a number or what numbers imply.
     relative_to : str
         What the published and the measured value are divided by before they are compared, as a
         simulated disk has another speed than the document's; empty where they are compared as they
@@ -191,6 +193,7 @@ class Claim(Record):
     repetitions_to_decide: int | None = None
     repetitions: int | None = None
     compared: tuple[Comparison, ...] = ()
+    quoted: bool = False
     relative_to: str = ""
     ground: str = ""
     cell: str = ""

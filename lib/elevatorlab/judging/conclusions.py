@@ -134,7 +134,7 @@ def headlines(claims: Sequence[Claim], name: str) -> list[str]:
     for claim in claims:
         if claim.id == name:
             published = published_text(claim)
-            says = _quoted(published) if isinstance(claim.published, str) else published
+            says = _quoted(published) if claim.quoted else published
             measured = measured_text(claim) or "nothing that could tell"
             role = "" if claim.role == Role.PREDICTION else f" ({claim.role})"
             lines.append(
@@ -154,10 +154,10 @@ def _examples(decided: Sequence[Claim]) -> list[str]:
         some = [one for one in decided if one.verdict == verdict and not used & _rests_on(one)]
         if not some:
             continue
-        clearest = max(filter(None, map(_clearest, some)), key=_clearness, default=None)
-        claim = clearest.claim if clearest else next(filter(_is_sentence, some), some[0])
+        best = max(filter(None, map(_clearest, some)), key=_clearness, default=None)
+        claim = best.claim if best else next((one for one in some if one.quoted), some[0])
         used |= _rests_on(claim)
-        said.append(f"{begins}: {_in_words(claim, clearest)}.")
+        said.append(f"{begins}: {_in_words(claim, best)}.")
     return said
 
 
@@ -213,7 +213,7 @@ def _in_words(claim: Claim, found: _Example | None) -> str:
     in_words = isinstance(claim.published, str)
     if found is None:
         published, measured = published_text(claim), measured_text(claim)
-        gives = f"says {_quoted(published)} of" if in_words else f"gives {published} for"
+        gives = f"says {_quoted(published)} of" if claim.quoted else f"gives {published} for"
         return f"the document {gives} {subject}; measured: {measured}"
     published, measured = both_texts(claim, found.one)
     if condition := _condition(claim, found.one):
@@ -221,7 +221,7 @@ def _in_words(claim: Claim, found: _Example | None) -> str:
         subject = f"{subject[:-1]}; {condition})" if within else f"{subject} ({condition})"
     gives = f"{'implies' if in_words else 'gives'} {published} for {subject}"
     said = f"the document {gives}; measured: {measured}"
-    if not _is_sentence(claim):
+    if not claim.quoted:
         return said
     quoting = f"{_quoted(str(claim.published))} {gives}; measured: {measured}"
     return quoting if len(quoting.split()) <= MOST_WORDS else said
@@ -235,12 +235,6 @@ def _condition(claim: Claim, one: Comparison) -> str:
 
 def _quoted(words: str) -> str:
     return f"\N{LEFT DOUBLE QUOTATION MARK}{words}\N{RIGHT DOUBLE QUOTATION MARK}"
-
-
-def _is_sentence(claim: Claim) -> bool:
-    """Tell whether a claim quotes words of the document, not a number or what they imply."""
-    published = claim.published
-    return isinstance(published, str) and published.count(" ") > 2 and ": " not in published
 
 
 def _counts(claims: Sequence[Claim], runs: int) -> str:

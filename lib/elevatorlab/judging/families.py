@@ -82,8 +82,9 @@ class Family(Record):
         A CSV file of the study's published tables, and which of its rows (all by default).
     each : dict of list
         Further names; the family is expanded over all their combinations.
-    column, text : str
-        The published value: a column of the row (a pattern), or a quoted sentence.
+    column, text, implied : str
+        The published value: a column of the row (a pattern), a quoted sentence, or what the
+        document's numbers imply, in our words.
     place, row : str
         The source of the published value, if that is not a row of `csv`; patterns.
     datum : str
@@ -115,16 +116,24 @@ class Family(Record):
     each: dict[str, list[Any]] = {}
     column: str | None = None
     text: str | None = None
+    implied: str | None = None
     place: str | None = None
     row: str = ""
 
     @model_validator(mode="after")
     def _one_published_value(self) -> Family:
-        if (self.column is None) == (self.text is None):
-            raise ValueError("expected either `column` or `text` as the published value")
+        if sum(one is not None for one in (self.column, self.text, self.implied)) != 1:
+            raise ValueError(
+                "expected one of `column`, `text` and `implied` as the published value"
+            )
         if self.csv is None and (self.place is None or self.column is not None):
-            raise ValueError("a family without `csv` needs `text` and `place`")
+            raise ValueError("a family without `csv` needs `place`, and `text` or `implied`")
         return self
+
+    @property
+    def words(self) -> str:
+        """The published value in words; empty where it is a number."""
+        return f"implied: {self.implied}" if self.implied else self.text or ""
 
 
 class About(Record):
@@ -260,8 +269,7 @@ def _expand(family: Family, file: ClaimsFile, data: Path) -> Iterable[Statement]
     for row, *values in itertools.product(rows, *family.each.values()):
         names = {**row, **dict(zip(family.each, values, strict=True))}
         called = {name: file.labels.get(str(value), value) for name, value in names.items()}
-        # One of both is there, and a place where there is no row (`_one_published_value`).
-        published = row[family.column.format_map(names)] if family.column else family.text or ""
+        published = row[family.column.format_map(names)] if family.column else family.words
         source = Source(
             document=row.get("document", file.document),
             place=row.get("table") or (family.place or "").format_map(names),
@@ -280,6 +288,7 @@ def _expand(family: Family, file: ClaimsFile, data: Path) -> Iterable[Statement]
                 "quantity": _quantity(family.quantity.format_map(called)),
                 "kind": family.kind,
                 "published": published,
+                "quoted": family.text is not None,
                 "unit": family.unit,
                 "formula": " ".join(family.formula.format_map(names).split()),
                 "tolerance": family.tolerance,
@@ -309,7 +318,7 @@ def _quantity(filled: str) -> str:
 
 
 def _datum(family: Family, source: Source, names: dict[str, Any]) -> str:
-    pattern = family.datum or f"{source}: {family.column or family.text}"
+    pattern = family.datum or f"{source}: {family.column or family.words}"
     return pattern.format_map(names) if family.datum or family.column else pattern
 
 

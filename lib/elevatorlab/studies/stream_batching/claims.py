@@ -37,6 +37,7 @@ from ...judging.verdicts import (
 from ...plugins.profiles import PROFILES
 from ..kit.cells import once_a_table, paired_ratio
 from ..kit.choices import Choice, together
+from ..kit.turns import one_way
 from .columns import COLUMNS, WHERE
 from .document import core_ratios, gone, gone_from, size_ratios
 from .measures import (
@@ -96,8 +97,8 @@ def _point_gain(item: Statement, table: pd.DataFrame) -> Judgement:
     where = where_of(row, table)
     if column == P99 and (few := _too_few(table, where, "none", "sbq")):
         return not_testable(few)
-    if one_way := _one_way(table, **where):
-        return one_way
+    if refused := _one_way(table, **where):
+        return refused
     found = _in_unit(at(table, column, scheduler="sbq", **where), column)
     return _held_against(item, gain(table, column, **where), noop, step, where, found)
 
@@ -231,8 +232,8 @@ def _peak_ratio(item: Statement, table: pd.DataFrame) -> Judgement:
     table_of_peaks = single_core_latency()
     printed = table_of_peaks[table_of_peaks["target"] == row["target"]]
     printed = printed.groupby("scheduler")["throughput_kiops"].max()
-    if one_way := _one_way(table, **where):
-        return one_way
+    if refused := _one_way(table, **where):
+        return refused
     own, noop = (peak(table, scheduler=name, **where) for name in ("sbq", "none"))
     item, ratio = item._replace(published=printed[SBQ]), paired_ratio(own, noop)
     found = _in_unit(own, THROUGHPUT)
@@ -406,15 +407,7 @@ def _one_way(table: pd.DataFrame, **where: Any) -> Judgement | None:
     """
     both = [at(table, "repetition", **{**where, "scheduler": one}) for one in ("sbq", "none")]
     rows = table[table["repetition"].isin(set(both[0]) & set(both[1]))]
-    emulated = rows[["slot_instructions", "transfer_instructions"]].dropna()
-    if emulated.empty or (emulated.nunique() > 1).all():
-        return None
-    slots, transfers = (", ".join(f"{n:g}" for n in sorted(set(emulated[one]))) for one in emulated)
-    return not_testable(
-        "A verdict about emulated processors needs two lengths of a turn and two costs of moving a "
-        f"cache line (two repetitions). Here the turns have {slots} instructions, and the costs "
-        f"are {transfers}."
-    )
+    return one_way(rows)
 
 
 def _point_apart(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -429,8 +422,8 @@ def _point_apart(item: Statement, table: pd.DataFrame) -> Judgement:
     per_unit = 1e9 / KIB_BITS if column == "throughput_gbps" else 1000
     rows = _of(table, cores)
     if row["scheduler"] == SBQ:
-        if one_way := _one_way(rows, **where):
-            return one_way
+        if refused := _one_way(rows, **where):
+            return refused
         if unlike := _unlike(table, row, NOOP) or _unlike(table, row, SBQ) or _full(table, row):
             return not_testable(unlike)
         beside = noop_beside(row, column)
@@ -580,8 +573,8 @@ def _gain_is_gone_by_size_apart(item: Statement, table: pd.DataFrame) -> Judgeme
         return not_testable(f"Not run here with {', '.join(lacking)} KiB ({words(where)}).")
     for kib in shown.index:
         point = {**case, "table": case["place"], "scheduler": NOOP, "request_kb": kib}
-        if one_way := _one_way(rows, request_kib=kib, **where):
-            return one_way
+        if refused := _one_way(rows, request_kib=kib, **where):
+            return refused
         if unlike := _unlike(table, point, NOOP):
             return not_testable(f"With {kib:g} KiB: {unlike}")
     return _end(found, shown, words(where), "KiB")

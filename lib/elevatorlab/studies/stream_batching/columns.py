@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...results.tidy_columns import Table, may_lack, number, shared, text, whole
+from ..kit import turns
 
 WORK = {
     "host": ("submit", "dispatch", "driver", "receive", "complete"),
@@ -40,8 +41,7 @@ TABLE = Table(
     may_lack(
         whole("cores", "", "the host's processors, and the target's own; empty: they share all")
     ),
-    may_lack(whole("slot_instructions", "", "a turn of an emulated processor")),
-    may_lack(whole("transfer_instructions", "", "what moving a cache line between them costs")),
+    *turns.COLUMNS,
     may_lack(number("batch_nr", "", "SBQ: requests that release a batch; empty of others")),
     may_lack(number("batch_timeout_us", "us", "SBQ: time that releases a batch")),
     whole("depth", "", "requests that fio keeps in flight"),
@@ -84,7 +84,6 @@ def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[s
     """Yield the study's own columns, one row for each point of a trial."""
     labels = trial["labels"]
     link = trial["device"].get("link") or {}
-    rounds = trial.get("rounds") or {}
     cores = _number(labels.get("cores"))
     for workload in result["workloads"].values():
         for point in workload.get("points", ()):
@@ -99,8 +98,7 @@ def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[s
                 "link_gbit_s": link.get("rate_gbit_s"),
                 "link_delay_us": link.get("delay_us"),
                 "cores": cores,
-                "slot_instructions": rounds.get("slot_instructions"),
-                "transfer_instructions": rounds.get("transfer_instructions"),
+                **turns.turns_of(trial),
                 "batch_nr": _number(labels.get("batch_nr")),
                 "batch_timeout_us": _number(labels.get("batch_timeout_us")),
                 "depth": depth,

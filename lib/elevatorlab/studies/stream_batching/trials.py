@@ -21,7 +21,6 @@ from ...trial import (
     Positive,
     Record,
     Repetitions,
-    Rounds,
     Scheduler,
     SchedulerName,
     Trial,
@@ -30,6 +29,7 @@ from ...trial import (
 )
 from ..kit.reimplemented import SUCCEEDS
 from ..kit.trials import CommonParameters, DiskId, slowdowns, trial
+from ..kit.turns import Turns
 from .apart import Cores, FioPointsApart, NvmeTcpApart
 from .published import KIB_BITS, LINK_DELAY_US, LINK_GBPS, NAME, SCHEDULER
 
@@ -91,11 +91,10 @@ LINKED_KIB = 8
 
 
 #: Parameters of the experiment ``cores`` alone.
-OF_CORES = {"cores", "cores_repetitions", "cores_time_scale"}
-OF_CORES |= {"slots_instructions", "transfers_instructions"}
+OF_CORES = {"cores", "cores_repetitions", "cores_time_scale", *Turns.model_fields}
 
 
-class Parameters(CommonParameters):
+class Parameters(Turns, CommonParameters):
     """What a user may choose; everything else follows.
 
     Attributes
@@ -128,9 +127,6 @@ class Parameters(CommonParameters):
         10 with the SSD; more are left out there. On real machines, none.
     cores_repetitions : int
         Experiment ``cores``: repeated so often at most, because every processor takes time.
-    slots_instructions, transfers_instructions : tuple of int
-        Experiment ``cores``: how the emulated processors take turns (`elevatorlab.trial.Rounds`).
-        Each repetition takes the next pair, so what depends on them widens the intervals.
     cores_time_scale : float
         Experiment ``cores``: used instead of time_scale, because there the host has a core to
         itself. It was chosen in the same way, from `none` and a RAM target at depth 64 on one core.
@@ -155,8 +151,6 @@ class Parameters(CommonParameters):
     link_delay_us: NotNegative = LINK_DELAY_US
     cores: tuple[Cores, ...] = (1, 2, 4)
     cores_repetitions: Repetitions = 3
-    slots_instructions: Annotated[tuple[Count, ...], Field(min_length=1)] = (1000, 200)
-    transfers_instructions: Annotated[tuple[int, ...], Field(min_length=1)] = (0, 100)
     cores_time_scale: Annotated[float, Field(ge=1)] = 4.5
     disk: DiskId | None = None
     destroy: bool = False
@@ -415,17 +409,15 @@ def _trial(parameters: Parameters, repetition: int, curve: Curve) -> Trial:
         scaled_us = max(1, round(timeout_us * curve.scale))
         tunables |= {"batch_nr": batch_nr, "batch_timeout_us": scaled_us}
         labels |= {"batch_nr": str(batch_nr), "batch_timeout_us": str(timeout_us)}
-    rounds: Rounds | None = None
     if curve.cores:
         labels["cores"] = str(curve.cores)
-        rounds = _rounds(parameters, repetition)
     return trial(
         parameters,
         NAME,
         repetition,
         labels=labels,
         device=_device(parameters, curve),
-        rounds=rounds,
+        rounds=parameters.rounds(repetition) if curve.cores else None,
         scheduler=Scheduler(name=curve.scheduler, tunables=tunables),
         filesystem=None,
         groups=(Group(name="main"),),
@@ -433,20 +425,6 @@ def _trial(parameters: Parameters, repetition: int, curve: Curve) -> Trial:
         settle_s=0.01,
         sample_interval_ms=60_000,  # a sample in fio's window would show in its latencies
     )
-
-
-def _rounds(parameters: Parameters, repetition: int) -> Rounds:
-    """Return how the processors take turns in a repetition: each pair of slot and transfer once.
-
-    The second repetition has both otherwise than the first, so that two are enough to see either.
-    """
-    slots, transfers = parameters.slots_instructions, parameters.transfers_instructions
-    lap, place = divmod(repetition - 1, len(slots))
-    pair = {
-        "slot_instructions": slots[place],
-        "transfer_instructions": transfers[(place + lap) % len(transfers)],
-    }
-    return checked(Rounds, pair, "rounds")
 
 
 def _fio(parameters: Parameters, curve: Curve) -> FioPoints | FioPointsApart:

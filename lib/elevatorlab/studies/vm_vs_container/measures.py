@@ -9,7 +9,7 @@ import pandas as pd
 from ...analysis.intervals import Interval, mean_interval
 from ...analysis.ranking import Ranking, rank
 from ...plugins.schedulers import OF_THE_KERNEL, shown_name
-from ..kit.cells import in_order, once_a_table, paired_ratio, rows_of, values_of
+from ..kit.cells import in_order, once_a_table, paired_ratio, values_of
 
 SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
 
@@ -58,7 +58,12 @@ def total_ratio(
         return None
     above, below = (side[sizes].dropna().sum(axis=1) for side in sides)
     ratio = paired_ratio(above, below)
-    return ratio and within_quanta(ratio, *(rows_of(table, **s) for s in (numerator, denominator)))
+    if ratio is None or _QUANTA_S not in table:
+        return ratio
+    columns = ("time_s", _QUANTA_S)
+    return within_quanta(
+        ratio, *(values_of(table, columns, **one) for one in (numerator, denominator))
+    )
 
 
 @once_a_table

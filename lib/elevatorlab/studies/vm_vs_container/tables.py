@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
 from ...analysis.intervals import Interval, geometric_interval
 from ...analysis.ranking import DECIDED
-from ...judging.claim import PUBLISHED_DATA
+from ...judging import engine
+from ...judging.claim import Claim, is_measured
+from ...judging.families import statements
 from ...judging.matching import Run, runs
 from ...judging.verdicts import TIE_MARGIN, Verdict
 from ..kit.cells import rows_of
 from ..kit.tables import PLACE, Captioned, cells, machine_name, value_and_interval
-from .claims import judge
+from .claims import JUDGES, judge
 from .measures import left_out_of_the_guest, ranking, total_ratio
+from .published import NAME
 from .trials import ALONE, CROSSED, DRIVE_SUFFIX
 
 CELL = ("test", "variant", "arm", "scheduler")
@@ -197,9 +200,9 @@ COSTS = (
 )
 SENSITIVITY = (
     "How verdicts depend on the cost of a VM exit. Each row adds instructions to every exit "
-    "(1 instruction = 1 ns); a negative number removes instructions. Then the claims are judged "
-    "again. The table overstates the effect: on a real machine, an exit costs no additional time "
-    "while the reader waits for the disk."
+    "(1 instruction = 1 ns); a negative number removes instructions. Then the claims that were "
+    "testable are judged again. The table overstates the effect: on a real machine, an exit costs "
+    "no additional time while the reader waits for the disk."
 )
 KEYS = ["test", "variant", "scheduler"]
 
@@ -236,10 +239,12 @@ def _costs(run: Run) -> pd.DataFrame:
 
 def _sensitivity(run: Run) -> pd.DataFrame:
     """Return one row for each of `MORE_INSTRUCTIONS`: the verdicts that change."""
-    before = _verdicts(run.rows)
+    before = _verdicts(judge(run.rows))
+    judged = [one for one in statements(NAME) if one.claim["id"] in before]
     rows = []
     for more in MORE_INSTRUCTIONS:
-        after = _verdicts(with_exits_longer(run.rows, more))
+        again = engine.judge(judged, JUDGES, with_exits_longer(run.rows, more))
+        after = {claim.id: claim.verdict for claim in again}
         changes = Counter(
             f"{before[claim]}, then {after[claim]}"
             for claim in before
@@ -249,7 +254,7 @@ def _sensitivity(run: Run) -> pd.DataFrame:
             {
                 "run": run.label,
                 "additional instructions per exit": more,
-                "claims judged": sum(one != Verdict.NOT_TESTABLE for one in before.values()),
+                "claims judged": len(before),
                 "verdicts that change": changes.total(),
                 "which": "; ".join(f"{count} {what}" for what, count in changes.items()) or "–",
             }
@@ -266,7 +271,10 @@ def with_exits_longer(rows: pd.DataFrame, instructions: float) -> pd.DataFrame:
     return rows.assign(time_s=rows["time_s"] * (1 + rate_hz * instructions * 1e-9).clip(lower=0.01))
 
 
-def _verdicts(rows: pd.DataFrame) -> dict[str, Verdict]:
-    """Return the verdicts that rest on a measurement, by claim."""
-    judged = (claim for claim in judge(rows) if claim.testbed != PUBLISHED_DATA)
-    return {claim.id: claim.verdict for claim in judged}
+def _verdicts(claims: Iterable[Claim]) -> dict[str, Verdict]:
+    """Return the verdicts of the claims that a measurement could test, by claim."""
+    return {
+        claim.id: claim.verdict
+        for claim in claims
+        if is_measured(claim) and claim.verdict != Verdict.NOT_TESTABLE
+    }

@@ -99,28 +99,32 @@ def draw(rows, file):
     """Draw IOPS over jobs, and the time lost: a line for the first arrangement, a band for all."""
     import matplotlib.pyplot as plt
 
-    figure, (rates, losses) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-    for name in dict.fromkeys(row["scheduler"] for row in rows):
-        of_jobs = {}
-        for row in rows:
-            if row["scheduler"] == name:
-                of_jobs.setdefault(int(row["jobs"]), []).append(row["iops"])
-        jobs, measured = map(np.array, zip(*sorted(of_jobs.items()), strict=True))
-        lost = 1 - measured / (jobs[:, np.newaxis] * measured[0])
-        for axes, values in ((rates, measured / 1e6), (losses, 100 * lost)):
-            (line,) = axes.plot(jobs, values[:, 0], marker="o", label=name)
-            band = values.min(axis=1), values.max(axis=1)
-            axes.fill_between(jobs, *band, color=line.get_color(), alpha=0.2, linewidth=0)
-    rates.set(yscale="log", ylabel="million requests a second of the guest")
-    rates.set_yticks([0.1, 0.2, 0.5, 1, 2], ["0.1", "0.2", "0.5", "1", "2"])
-    losses.set(ylabel="processors' time lost to waiting, percent", ylim=(-2, 100))
+    from elevatorlab.showing.panels import log_marks, marks
+    from elevatorlab.showing.style import TWO_COLUMNS, look_of, style, vectors
+
     every = sorted({int(row["jobs"]) for row in rows})
-    for axes in (rates, losses):
-        axes.set(xscale="log", xlabel="jobs, a processor and a queue each")
-        axes.set_xticks(every, [str(number) for number in every])
-        axes.minorticks_off()
-    rates.legend()
-    figure.savefig(file, dpi=150)
+    with style():
+        figure, (rates, losses) = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3))
+        for name in dict.fromkeys(row["scheduler"] for row in rows):
+            of_jobs = {}
+            for row in rows:
+                if row["scheduler"] == name:
+                    of_jobs.setdefault(int(row["jobs"]), []).append(row["iops"])
+            jobs, measured = map(np.array, zip(*sorted(of_jobs.items()), strict=True))
+            lost = 1 - measured / (jobs[:, np.newaxis] * measured[0])
+            for axes, values in ((rates, measured / 1e6), (losses, 100 * lost)):
+                axes.plot(jobs, values[:, 0], **look_of(name), label=name)
+                band = values.min(axis=1), values.max(axis=1)
+                axes.fill_between(jobs, *band, color=look_of(name)["color"], alpha=0.2, linewidth=0)
+        millions = [row["iops"] / 1e6 for row in rows]
+        log_marks(rates.yaxis, min(millions), max(millions))
+        rates.set(ylabel="requests per second of the guest (millions)")
+        losses.set(ylabel="processors' time lost to waiting (%)", ylim=(-2, 100))
+        for axes in (rates, losses):
+            axes.set(xscale="log", xlabel="jobs, with a processor and a queue each")
+            marks(axes.xaxis, every)
+        losses.legend(loc="upper left")
+    file.write_bytes(vectors(figure))
 
 
 if __name__ == "__main__":

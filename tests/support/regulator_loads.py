@@ -1,5 +1,8 @@
 """Loads over the simulated disk of study 3, and what a policy or a fixed limit makes of them."""
 
+import bisect
+import statistics
+
 from elevatorlab.agent.regulator.control import Settings
 from elevatorlab.agent.regulator.decisions import decide
 from regulator_simulation import Container, WriteBehindDisk, closed_loop
@@ -56,10 +59,10 @@ def worst_ms(disk, normals, second):
 
 def best_fixed_bytes_s(load, seeds):
     """Return what offenders do under the highest fixed limit that never misses the SLA."""
-    best = 0.0
-    for limit in range(200_000, 2_500_000, 50_000):
-        found = [simulated(load, seed, limit_bytes_s=limit) for seed in seeds]
-        if any(missed for missed, _ in found):
-            break
-        best = sum(rate for _, rate in found) / len(found)
-    return best
+
+    def misses(limit_bytes_s):
+        return any(simulated(load, seed, limit_bytes_s=limit_bytes_s)[0] for seed in seeds)
+
+    limits = range(200_000, 2_500_000, 50_000)
+    best = limits[bisect.bisect_left(limits, True, key=misses) - 1]
+    return statistics.mean(simulated(load, seed, limit_bytes_s=best)[1] for seed in seeds)

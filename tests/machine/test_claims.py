@@ -216,13 +216,6 @@ def test_sizes_and_schedulers_that_were_not_run():
     assert "not run: Test 1: kyber / none" in claim.reason
 
 
-def test_arms_of_one_machine_are_held_against_each_other():
-    by_id = {claim.id: claim for claim in judged(*ARMS)}
-    claim = by_id[f"{STUDY}/table-2/40mb/improvement"]
-    assert (claim.testbed, claim.verdict) == ("docker+host+vagrant", Verdict.REPRODUCED)
-    assert claim.where == "docker+host+vagrant, full, machine 01234567"
-
-
 def test_an_emulated_vm_is_compared_with_nothing_but_itself():
     """Improvements are not testable, with the reason; orders within the VM are."""
     judged = judge(emulated(as_printed(arms=ARMS)))
@@ -236,13 +229,6 @@ def test_an_emulated_vm_is_compared_with_nothing_but_itself():
     assert "From host to container" in found["table-2/40mb/improvement"].reason
     assert found["ranking/high_read_latency/vm/dropped"].verdict == Verdict.REPRODUCED
     assert found["table-2/40mb/vm/time"].verdict == Verdict.REPRODUCED
-
-
-def test_emulated_alike_is_comparable():
-    claims_of = {claim.id: claim for claim in judge(deterministic())}
-    reason = claims_of[f"{STUDY}/table-2/40mb/improvement"].reason
-    assert "Not comparable" not in reason
-    assert "No VM was measured on the testbed deterministic" in reason
 
 
 def test_the_text_says_what_was_decided_and_counts_the_rest():
@@ -588,13 +574,6 @@ def test_arms_of_two_machines_are_not():
     assert {claim.verdict for claim in found.values()} == {Verdict.NOT_TESTABLE}
     assert "No VM was measured on the testbeds docker and host" in found["docker+host"].reason
     assert "No container was measured on the testbed vagrant" in found["vagrant"].reason
-
-
-def test_only_none_below_is_compared():
-    """Other schedulers of the physical disk are not pooled with it, however different."""
-    slow = as_printed(arms=ARMS, backing_scheduler="bfq", factor=lambda row: row["repetition"])
-    both = judge(pd.concat([slow, as_printed(arms=ARMS)]))
-    assert both == judged(*ARMS)
 
 
 def test_a_stable_order_is_told_and_an_unstable_one_is_not_called_one():

@@ -65,10 +65,6 @@ def test_stopped(results, scratch, how, status):
     assert code == status
     assert "Traceback" not in said, said
     if how != signal.SIGKILL:  # nobody has a last word after that
-        last = said.strip().splitlines()[-1]
-        assert last == (
-            "elevatorlab: stopped; what is finished is kept, the same command goes on from there"
-        )
         assert list(results.glob("deterministic/*.part")) == []
         assert list(scratch.glob("elevatorlab-*")) == []
 
@@ -100,7 +96,6 @@ def test_ctrl_c_in_a_terminal_reaches_every_process_and_stops_cleanly(tmp_path):
     _, said = client.communicate()
     assert client.returncode == 130
     assert "Traceback" not in said, said
-    assert said.strip().endswith("the same command goes on from there")
     wait_until(lambda: not any(map(running, inside)))
     assert list(tmp_path.glob("deterministic/*.part")) == []
     scratch = Path(tempfile.gettempdir())

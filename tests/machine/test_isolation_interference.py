@@ -16,7 +16,6 @@ from elevatorlab.studies.container_isolation import trials_containers as disks
 from elevatorlab.studies.container_isolation.measures import compare_curves, curves_over_containers
 from elevatorlab.studies.container_isolation.tables import overloads_table
 from elevatorlab.studies.container_isolation.trials_containers import PAPERS_SCHEDULERS
-from elevatorlab.testbeds.remote.real_testbed import RealTestbed
 
 NOTHING = pd.DataFrame(columns=study.COLUMNS)
 LOADS = (1, 2, 3, 4, 6, 9, 14, 20)
@@ -376,10 +375,6 @@ def test_a_drive_has_a_queue_that_the_kernel_sees_and_serves_in_order():
     assert {trial.labels["disk"] for trial in on_drives} == {"hp-c3323a"}
     assert {trial.device.drive.queue.depth for trial in on_drives} == {32}
     assert {trial.device.drive.queue.order for trial in on_drives} == {"in_order"}
-
-
-def test_real_machines_have_no_drives_of_ours():
-    assert RealTestbed.defaults["drives"] == ()
 
 
 def test_what_does_not_fall_linearly_without_a_scheduler_does_not_for_want_of_one():

@@ -110,10 +110,6 @@ class TestEngine:
         (finding,) = [one for one in testbed.findings() if one.what == "engine and image"]
         assert finding.needed and not finding.ready
 
-    def test_an_address_that_is_none(self, monkeypatch, error_of):
-        monkeypatch.setenv("DOCKER_HOST", "carrier-pigeon://coop")
-        assert "no Docker engine answers" in error_of(testbeds.get("docker").machine)
-
     def test_no_image(self, monkeypatch, error_of):
         monkeypatch.setattr(docker_testbed, "IMAGE", "elevatorlab-no-such-image")
         said = error_of(testbeds.get("docker").machine)

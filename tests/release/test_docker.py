@@ -5,26 +5,11 @@ import pytest
 import clients
 import sshd
 from container_trials import container_of, engine, make_container_trial, run  # noqa: F401  (fixtures)
-from elevatorlab import testbeds
-from elevatorlab.errors import TrialFailed
 from elevatorlab.testbeds.docker import testbed as docker_testbed
 from helpers import cli, fio, result_of, wait_until
 from state import agents, assert_restored, machine_state
 
 pytestmark = [pytest.mark.docker, pytest.mark.environment_image, pytest.mark.root]
-
-
-def test_a_workload_container_that_is_killed(run, engine, make_container_trial):
-    trial = make_container_trial(
-        workloads=(fio(runtime="20s", time_based=1, size="4M"),), deadline_s=30
-    )
-
-    def kill(text):
-        if "files are ready" in text:
-            container_of(engine, trial, "main").kill()
-
-    with pytest.raises(TrialFailed, match="worker of group 'main' ended"):
-        run(trial, kill)
 
 
 @pytest.mark.parametrize("ended", [False, True])
@@ -91,10 +76,3 @@ def test_the_engine_of_another_machine(run, make_container_trial, tmp_path, monk
         (tmp_path / "home/.ssh/known_hosts").write_text(known + known.replace("[", "", 1))
         folder = run(make_container_trial(), name=f"docker+ssh://root@laboratory:{server.port}")
     assert result_of(folder)["outcome"] == "finished"
-
-
-@pytest.mark.ssh
-def test_the_engine_of_a_machine_that_is_away(error_of):
-    testbed = testbeds.get(f"docker+ssh://root@127.0.0.1:{sshd.free_port()}")
-    said = error_of(testbed.machine)
-    assert "no Docker engine answers" in said and said.count("\n") == 0

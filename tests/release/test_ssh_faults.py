@@ -81,14 +81,6 @@ class TestTheWay:
         assert "compare its fingerprint" in said and one_sentence(said)
         assert (tmp_path / "known").read_text() == "", "nothing is accepted unseen"
 
-    def test_a_changed_host_key(self, server, refused, tmp_path):
-        sshd.make_key(tmp_path / "other")
-        key = (tmp_path / "other.pub").read_text().split()[:2]
-        (tmp_path / "known").write_text(f"[127.0.0.1]:{server.port} {' '.join(key)}\n")
-        said = refused(server.address_of("root", known_hosts=tmp_path / "known"), kind=NotReady)
-        assert "shows another host key than the one known (ssh-ed25519)" in said
-        assert f"ssh-keygen -f {tmp_path}/known -R" in said and one_sentence(said)
-
     def test_a_server_that_is_away(self, refused):
         said = refused(f"ssh://root@127.0.0.1:{sshd.free_port()}", kind=NotReady)
         assert "cannot be reached" in said and "Check name, port and network" in said

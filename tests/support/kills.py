@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import time
-from collections import Counter
 
 import docker
 
@@ -68,10 +67,6 @@ def kill_workload_container(engine, **_):
     return _kill_containers(engine, lambda one: one.name.endswith("-main"))
 
 
-#: Kills that found something to kill, by victim.
-KILLED = Counter()
-
-
 def killed_again_and_again(kills, address, victim, trial, folder, window_s=SOON_S, **tools):
     """Kill the victim `kills` times; each time the machine is restored and the result comes.
 
@@ -90,7 +85,6 @@ def killed_again_and_again(kills, address, victim, trial, folder, window_s=SOON_
         time.sleep(moment_s)
         hit = strike(victim, client, tools)
         done += hit
-        KILLED[victim] += hit
         name = f"{victim.__name__} {done}, {moment_s:.2f} s after the start"
         client.join(300)
         assert not client.is_alive(), f"{name}: the client hangs"

@@ -1,7 +1,6 @@
 """Processors that work side by side: what may be asked for, and what they must do."""
 
 import hashlib
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from elevatorlab import cache, testbeds
 from elevatorlab.errors import NotReady
 from elevatorlab.paths import ENVIRONMENTS
-from elevatorlab.testbeds.base import Readiness, refuse_what_is_missing, requirements
+from elevatorlab.testbeds.base import requirements
 from elevatorlab.testbeds.deterministic import our_qemu, qemu
 from elevatorlab.testbeds.deterministic.qemu import Emulator
 from elevatorlab.testbeds.deterministic.testbed import MOST_CPUS, RANGES
@@ -71,16 +70,6 @@ def test_a_trial_asks_for_processors_itself_and_with_one_it_is_the_trial_of_befo
     assert four.hash != one.hash and processors(4) in requirements(four)
     assert testbeds.get("deterministic", say=None)._emulator_of(four).cpus == 4
     assert testbeds.get("host", say=None).defaults["processors"] == 1
-
-
-@pytest.mark.parametrize(("there", "enough"), [(9, True), (8, True), (7, False)])
-def test_as_many_processors_as_a_trial_asks_for_are_enough(there, enough):
-    (trial,) = expanded(cores=(4,), targets=("ram",), schedulers=("none",), repetitions=1)
-    names = {Capability.PROCESSORS, *requirements(trial)} - {processors(trial.needed_processors)}
-    found = [Readiness("one", str(name), f"{there}", True, amount=there) for name in names]
-    refused = pytest.raises(NotReady, match=f"processors 8: {there}[.]")
-    with nullcontext() if enough else refused:
-        refuse_what_is_missing("one", found, [trial])
 
 
 def machine(emulator):

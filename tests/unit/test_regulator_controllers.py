@@ -57,7 +57,7 @@ def test_ute_looks_at_the_disk_or_at_the_mean_of_the_devices(system, utilization
 
 def test_ute_says_which_utilisation_it_saw():
     _, [[decision]] = run(UtePaper(), observe(*HURT))
-    assert decision.cause == "utilisation of the system (mean) is 0.926, threshold 0.75"
+    assert decision.numbers["utilization_ratio"] == 0.926
 
 
 def test_the_heaviest_is_the_faster_one_of_two_that_are_busy_all_the_time():

@@ -164,15 +164,6 @@ def test_a_device_without_counters_stops_no_loop(host, throttled):
     assert note["text"].startswith("device sda2 has no counters now")
 
 
-def test_an_sla_that_cannot_be_met_starves_nobody(host, throttled):
-    for _ in range(3 * DEFAULTS.give_up_after):
-        host.second(throttled)  # the wait never falls, whatever the limit
-    [report] = [one for one in host.events("decision") if one["action"] == "report"][:1]
-    assert "throttling cannot meet it; what does not help is given back" in report["cause"]
-    limits = [one["limit_bytes_s"] for one in host.events("decision") if one["limit_bytes_s"]]
-    assert min(limits) == DEFAULTS.floor_bytes_s < limits[-1]
-
-
 def test_a_host_that_was_too_busy_is_told_how_many_periods_it_missed(host, throttled):
     stop = threading.Event()
 

@@ -35,6 +35,11 @@ Number = Annotated[int | float, PlainValidator(_number), WithJsonSchema({"type":
 Whole = Annotated[int, PlainValidator(_whole), WithJsonSchema({"type": "integer"})]
 
 
+def absent(default: Any) -> Any:
+    """Return a field that is left out while it is empty, so that older trials keep their hashes."""
+    return Field(default, exclude_if=lambda value: not value)
+
+
 class Record(BaseModel):
     """Base of all records: unknown keys are refused, and an instance does not change once made."""
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import (
     Field,
-    SerializerFunctionWrapHandler,
     field_validator,
-    model_serializer,
     model_validator,
 )
 
 from ..plugins.schedulers import OF_THE_KERNEL
-from ..records import Count, Name, Record
+from ..records import Count, Name, Record, absent
 from .devices import Scheduler
 
 #: QEMU's cache modes that bypass the page cache of the machine on which QEMU runs.
@@ -87,7 +85,7 @@ class Group(Record):
     name: Name
     isolation: Literal["process", "container", "virtual_machine"] = "process"
     limits: Limits = Limits()
-    virtual_machine: VirtualMachine | None = None
+    virtual_machine: VirtualMachine | None = absent(None)
 
     @model_validator(mode="after")
     def _machine_fits_the_isolation(self) -> Group:
@@ -99,13 +97,3 @@ class Group(Record):
                 f"{self.isolation}"
             )
         return self
-
-    @model_serializer(mode="wrap")
-    def _without_a_machine_that_is_none(
-        self, handler: SerializerFunctionWrapHandler
-    ) -> dict[str, Any]:
-        """Leave out the field if it is None, so that trials older than it keep their hashes."""
-        content: dict[str, Any] = handler(self)
-        if content["virtual_machine"] is None:
-            del content["virtual_machine"]
-        return content

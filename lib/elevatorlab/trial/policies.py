@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
     Field,
     JsonValue,
-    SerializerFunctionWrapHandler,
-    model_serializer,
     model_validator,
 )
 
 from ..plugins.trial_parts import POLICIES
-from ..records import Name, NotNegative, Positive, Record, checked
+from ..records import Name, NotNegative, Positive, Record, absent, checked
 from .registry_fields import name_in
 
 
@@ -175,7 +173,7 @@ class Regulator(Record):
     policy: Annotated[str, AfterValidator(name_in(POLICIES))]
     sla_wait_ms: Positive | None = None
     threshold: Annotated[float, Field(gt=0, lt=1)] | None = None
-    options: dict[Name, JsonValue] = {}
+    options: dict[Name, JsonValue] = absent({})
     classes: dict[Name, Positive | None] = {}
     period_s: Annotated[float, Field(ge=0.05, le=60)] = 1
     floor_kib_s: Positive = 128
@@ -195,11 +193,3 @@ class Regulator(Record):
         # All options, with the policy's defaults: they belong to the hash.
         object.__setattr__(self, "options", whole.model_dump(mode="json"))
         return self
-
-    @model_serializer(mode="wrap")
-    def _without_empty_options(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out empty options, so that trials older than this field keep their hashes."""
-        content: dict[str, Any] = handler(self)
-        if not self.options:
-            del content["options"]
-        return content

@@ -9,12 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
     model_validator,
 )
 
-from ..records import Count, Name, NotNegative, Positive, Record, checked
+from ..records import Count, Name, NotNegative, Positive, Record, absent, checked
 from . import kernel_modules, required_plugins
 from .devices import Device, Scheduler, SchedulerName
 from .groups import Group
@@ -142,8 +140,8 @@ class Trial(Record):
     labels: dict[Name, str] = {}
     machine: Literal["host", "virtual_machine"] = "host"
     memory_mib: Annotated[int, Field(ge=512, le=16384)] = 1024
-    processors: Processors = 1
-    rounds: Rounds | None = None
+    processors: Processors = Field(1, exclude_if=lambda number: number == 1)
+    rounds: Rounds | None = absent(None)
     device: Device
     scheduler: Scheduler
     backing_scheduler: SchedulerName | None = None
@@ -160,8 +158,8 @@ class Trial(Record):
     deadline_s: Positive
     seed: Annotated[int, Field(ge=0)]
     repetition: Annotated[int, Field(ge=1)] = 1
-    plugins: tuple[Plugin, ...] = ()
-    modules: tuple[Module, ...] = ()
+    plugins: tuple[Plugin, ...] = absent(())
+    modules: tuple[Module, ...] = absent(())
 
     @model_validator(mode="before")
     @classmethod
@@ -201,17 +199,6 @@ class Trial(Record):
             yield "policy", self.regulator.policy
         for workload in self.workloads:
             yield "workload", workload.kind
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out empty fields, so that trials older than these fields keep their hashes."""
-        content: dict[str, Any] = handler(self)
-        empty = {"plugins": [], "modules": [], "processors": 1, "rounds": None}
-        return {
-            name: value
-            for name, value in content.items()
-            if name not in empty or value != empty[name]
-        }
 
     @model_validator(mode="after")
     def _consistent(self) -> Trial:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
-from ...records import Count, Record
+from ...records import Count, Record, absent
 from .. import measurements
 from ..capabilities import program
 from .base import WorkloadModel
@@ -61,7 +61,7 @@ class FioPoints(WorkloadModel):
     ramp_ms: Count
     counted_ms: Count
     window_ms: Count
-    least_ms: tuple[Count, ...] = ()
+    least_ms: tuple[Count, ...] = absent(())
     traced_points: tuple[Annotated[int, Field(ge=0)], ...] = ()
 
     @property
@@ -82,14 +82,6 @@ class FioPoints(WorkloadModel):
                 f"found {len(self.least_ms)}"
             )
         return self
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out an empty field, so that trials older than it keep their hashes."""
-        content: dict[str, Any] = handler(self)
-        if not content["least_ms"]:
-            del content["least_ms"]
-        return content
 
     @property
     def duration_s(self) -> float:

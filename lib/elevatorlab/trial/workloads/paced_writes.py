@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
-from ...records import Count, NotNegative, Positive, Record
+from ...records import Count, NotNegative, Positive, Record, absent
 from .. import measurements
 from .base import WorkloadModel
 
@@ -58,15 +58,7 @@ class PacedWrites(WorkloadModel):
     phases: Annotated[tuple[Phase, ...], Field(min_length=1)]
     spread: Literal["constant", "exponential"] = "exponential"
     report_ms: Count = 1000
-    io_class: Literal["best-effort", "idle"] | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_default_class(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out a class that is not set: trials from before it was there keep their hash."""
-        content: dict[str, Any] = dumped(self)
-        if self.io_class is None:
-            content.pop("io_class", None)
-        return content
+    io_class: Literal["best-effort", "idle"] | None = absent(None)
 
     @property
     def duration_s(self) -> float:

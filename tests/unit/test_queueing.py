@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elevatorlab.analysis import queueing
-from elevatorlab.analysis.operational_laws import DEPTH_ONE, LITTLE, UTILIZATION, check, summary
+from elevatorlab.analysis.operational_laws import DEPTH_ONE, LITTLE, UTILIZATION, check
 
 utilizations = st.floats(0.01, 0.99)
 times_ms = st.floats(0.01, 100)
@@ -182,7 +182,6 @@ def test_samples_that_obey_a_law_are_all_shown_to(law):
     checked = check(samples(), law)
     assert checked["violation_percent"].abs().max() < 1e-9
     assert not checked["beyond"].any()
-    assert summary(checked) == f"{law.name} holds in all of 3 rows."
 
 
 def test_a_violation_is_shown_in_its_row_and_not_averaged_away():
@@ -192,7 +191,6 @@ def test_a_violation_is_shown_in_its_row_and_not_averaged_away():
     checked = check(wrong, LITTLE)
     assert checked["violation_percent"].tolist() == pytest.approx([20, 0, -20])
     assert checked["beyond"].to_dict() == {"one": True, "six": False, "twenty": True}
-    assert "broken in 2 of 3 rows" in summary(checked)
     assert not check(wrong, LITTLE, tolerance_percent=25)["beyond"].any()
 
 
@@ -211,10 +209,7 @@ def test_rows_without_a_measurement_are_counted_apart():
     assert math.isnan(checked.loc["one", "violation_percent"])
     assert not checked.loc["one", "beyond"]
     assert checked.loc["twenty", "violation_percent"] == 0
-    said = summary(checked)
-    assert "broken in 1 of 2 rows (1 more could not be tested)" in said
-    assert "+15.8 % at worst (row six)" in said
-    assert summary(checked.loc[["one"]]).startswith("Nothing was tested")
+    assert checked.loc["six", "violation_percent"] == pytest.approx(15.8, abs=0.05)
 
 
 def test_a_queue_without_requests_breaks_the_law_without_limit():

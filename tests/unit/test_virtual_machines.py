@@ -211,11 +211,6 @@ def test_both_schedulers_are_in_the_table():
     assert found == {("vm", "kyber", None), ("vm", "kyber", "bfq")}
 
 
-def test_the_guests_parameters_are_checked(error_of):
-    sentence = error_of(trials_of, guest_cache="fast")
-    assert "virtual_machine.cache" in sentence and "'fast'" in sentence and "\n" not in sentence
-
-
 @pytest.mark.parametrize("preset", ["paper", "full"])
 def test_a_guest_caches_all_files_of_the_articles_sizes(preset):
     trials = trials_of(preset, repetitions=1, arms=["vm"], variants=["as_published"])

@@ -85,21 +85,3 @@ def check(
             "beyond": violation.abs() > tolerance_percent,
         }
     )
-
-
-def summary(checked: pd.DataFrame) -> str:
-    """Say in one sentence how many rows of a `check` break the law, and which one does so most."""
-    tested = checked.dropna(subset="violation_percent")
-    untested = len(checked) - len(tested)
-    if tested.empty:
-        return f"Nothing was tested: no row of {len(checked)} has all values."
-    law = tested["law"].iloc[0]
-    note = f" ({untested} more could not be tested)" if untested else ""
-    broken = tested[tested["beyond"]]
-    if broken.empty:
-        return f"{law} holds in all of {len(tested)} rows{note}."
-    worst = int(np.argmax(broken["violation_percent"].abs()))
-    return (
-        f"{law} is broken in {len(broken)} of {len(tested)} rows{note}, by "
-        f"{broken['violation_percent'].iloc[worst]:+.3g} % at worst (row {broken.index[worst]})."
-    )

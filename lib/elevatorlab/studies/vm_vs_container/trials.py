@@ -81,10 +81,6 @@ class Parameters(DiskParameters):
     crossed_repetitions: Repetitions = 3
     #: Memory of the virtual machine. Its host has this much in addition to `memory_mib`.
     guest_mib: Count = 512
-    #: See `elevatorlab.trial.VirtualMachine`.
-    guest_cache: str = "none"
-    guest_aio: str = "native"
-    guest_queues: Count = 1
 
 
 _ALL: dict[str, Any] = {
@@ -231,9 +227,6 @@ def _in_guest(parameters: Parameters, place: _Place, scheduler: str) -> dict[str
     machine = {
         "memory_mib": parameters.guest_mib,
         "scheduler": {"name": scheduler},
-        "cache": parameters.guest_cache,
-        "aio": parameters.guest_aio,
-        "queues": parameters.guest_queues,
     }
     group = {"name": "main", "isolation": "virtual_machine", "virtual_machine": machine}
     return {

@@ -21,16 +21,6 @@ DEADLINE_S = 15
 ANSWER = BUILD / "kvm.json"
 
 
-def works() -> bool:
-    """Tell whether a virtual machine can use this machine's processor.
-
-    See Also
-    --------
-    why_not : the reason.
-    """
-    return why_not() == ""
-
-
 @functools.cache
 def why_not() -> str:
     """Return why KVM does not work here, as a clause; "" if it works.

@@ -103,7 +103,7 @@ class Machine:
         readiness.require(provider)
         driver = ""
         if provider == "libvirt":
-            driver = "kvm" if kvm.works() else "qemu"
+            driver = "qemu" if kvm.why_not() else "kvm"
         choice: dict[str, Any] = {
             "provider": provider,
             "driver": driver,

@@ -81,7 +81,7 @@ def test_a_place_without_a_number_says_nothing_of_it():
 
 def test_files_and_code_stay_as_they_are():
     said = "See docs/virtual_machines.md and `both_tests`."
-    assert reader_words.told(said, "vm_vs_container") == said
+    assert reader_words.labelled(said, "vm_vs_container") == said
 
 
 SHARE = {"kind": Kind.SHARE}

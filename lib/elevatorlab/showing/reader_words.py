@@ -60,21 +60,21 @@ def readable(claim: Claim) -> Claim:
     row = place(claim.source.row, claim.study)
     return claim.model_copy(
         update={
-            "quantity": told(claim.quantity, claim.study),
-            "formula": told(claim.formula, claim.study),
-            "reason": told(claim.reason, claim.study),
+            "quantity": labelled(claim.quantity, claim.study),
+            "formula": labelled(claim.formula, claim.study),
+            "reason": labelled(claim.reason, claim.study),
             "source": claim.source.model_copy(update={"row": row}),
             "compared": tuple(possible(claim, one) for one in claim.compared),
         }
     )
 
 
-def told(text: str, study: str) -> str:
+def labelled(text: str, study: str) -> str:
     """Write a text with labels in place of identifiers, and the kernel's names as code.
 
     Examples
     --------
-    >>> told("latency_us of as_published", "vm_vs_container"), told("slice_idle 8 ms", "")
+    >>> labelled("latency_us of as_published", "vm_vs_container"), labelled("slice_idle 8 ms", "")
     ('latency in us of cache warm', '`slice_idle` 8 ms')
     """
     known = _labels(study)
@@ -95,7 +95,7 @@ def place(text: str, study: str) -> str:
     def label(part: str) -> str:
         if part in known and part not in OF_THE_KERNEL:
             return known[part]
-        return SCHEDULERS.get(part).label if part in SCHEDULERS else told(part, study)
+        return SCHEDULERS.get(part).label if part in SCHEDULERS else labelled(part, study)
 
     parts = re.split(r"(, |: )", _TWICE.sub(_once, re.sub(r", nan\b", "", text)))
     return "".join(map(label, parts))

@@ -21,7 +21,7 @@ def name_in(registry: Registry[Any], own: Sequence[str] = ()) -> Callable[[str],
 
     def known(name: str) -> str:
         if name not in own and name not in registry:
-            raise _unknown([*own, *registry.names()], registry.told(name))
+            raise _unknown([*own, *registry.names()], registry.refused(name))
         return name
 
     return known

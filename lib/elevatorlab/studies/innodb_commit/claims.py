@@ -31,7 +31,7 @@ from ...judging.verdicts import (
     widened,
 )
 from ..kit.cells import by_repetition, mean_of, rows_of
-from ..kit.reimplemented import REIMPLEMENTED, told
+from ..kit.reimplemented import REIMPLEMENTED, with_stand_ins
 from . import document
 from .columns import COLUMNS
 from .document import cells_of
@@ -107,7 +107,7 @@ def _cell(item: Statement, table: pd.DataFrame) -> Judgement:
         f"{above / below:.3g}; with the tolerance, {allowed[0]:.3g} to {allowed[1]:.3g} is allowed "
         f"({rounding_alone(low, high)}). {sentence(why)}."
     )
-    said = told(reason, [cell["scheduler"]])
+    said = with_stand_ins(reason, [cell["scheduler"]])
     found = six_digits(PRINTED_IN[quantity] * by_repetition(rows, quantity, **cell).mean())
     measured_cell = _measured_cell(item, cell)
     return Judgement(verdict, found, said, evidence, measured_cell, _named(beside))
@@ -180,7 +180,7 @@ def _over(item: Statement, table: pd.DataFrame, claimed: tuple[float, float]) ->
         f"{_named(above)} / {_named(below)}: {measured.text()}; said {_said(low, high)}: "
         f"{why}.{_idle(rows, above)}"
     )
-    said = told(reason, [above["scheduler"], below["scheduler"]])
+    said = with_stand_ins(reason, [above["scheduler"], below["scheduler"]])
     cell = _measured_cell(item, above)
     return Judgement(verdict, six_digits(measured.value), said, evidence, cell)
 
@@ -236,7 +236,7 @@ def _teleport(item: Statement, table: pd.DataFrame) -> Judgement:
     return Judgement(
         verdict,
         f"{faster} of {len(pairs)} faster",
-        told(reason, [name.removeprefix("none / ") for name in pairs]),
+        with_stand_ins(reason, [name.removeprefix("none / ") for name in pairs]),
         evidence._replace(compared=drawn.compared),
         _measured_cell(item, {**cell, "scheduler": "none"}),
     )
@@ -263,7 +263,7 @@ def _waits(item: Statement, table: pd.DataFrame) -> Judgement:
         f"Idle while requests waited, {cell['idling']}: {there} of the time, against {beside} "
         f"with mq-deadline; difference {more.text()}: {why}."
     )
-    said = told(reason, [str(cell["scheduler"])])
+    said = with_stand_ins(reason, [str(cell["scheduler"])])
     measured = six_digits(waits[common].mean())
     return Judgement(verdict, measured, said, evidence, _measured_cell(item, cell))
 
@@ -287,7 +287,8 @@ def _merges(item: Statement, table: pd.DataFrame) -> Judgement:
         margin=TIE_MARGIN,
         allowed=(1 - item.tolerance, math.inf),
     )
-    said = told(f"Writes per commit, {name} / none: {measured.text()}. {sentence(why)}.", [name])
+    reason = f"Writes per commit, {name} / none: {measured.text()}. {sentence(why)}."
+    said = with_stand_ins(reason, [name])
     shared = _measured_cell(item, {**cell, "scheduler": name})
     return Judgement(verdict, six_digits(measured.value), said, evidence, shared)
 
@@ -299,7 +300,7 @@ def _without_verdict(item: Statement, table: pd.DataFrame) -> Judgement:
     measured = ratio(rows, above, below)
     if measured is None:
         return _absent(rows)
-    reason = told(
+    reason = with_stand_ins(
         f"{_named(above)} / {_named(below)}: {measured.text()}.{_idle(rows, above)} No verdict: "
         "the article's kernel waited for a set time on any disk. Our anticipatory, after the "
         "paper of 2001, waits only where it has learned from the disk that a wait gains "
@@ -331,7 +332,7 @@ def _only_writes(item: Statement, table: pd.DataFrame) -> Judgement:
         f"the article's table that ran: {len(found)}."
     )
     measured = f"{six_digits(found[most].value)} reads a commit"
-    said = told(reason, [schedulers[most]])
+    said = with_stand_ins(reason, [schedulers[most]])
     return Judgement(verdict, measured, said, evidence, f"{TABLE}: reads of all cells")
 
 

@@ -38,7 +38,7 @@ from ...judging.verdicts import (
     widened,
 )
 from ..kit.cells import by_repetition, paired_ratio, rows_of
-from ..kit.reimplemented import told
+from ..kit.reimplemented import with_stand_ins
 from . import document
 from .columns import COLUMNS
 from .measures import HERE, LIKE_THE_ARTICLE, TESTS, arm_name, devices_in, gain, ranking
@@ -104,7 +104,7 @@ def _about_cfq(judged: engine.Judge) -> engine.Judge:
 
     def judge_one(item: Statement, table: pd.DataFrame) -> Judgement:
         judgement = judged(item, table)
-        return judgement._replace(reason=told(judgement.reason, [_cfq(item)]))
+        return judgement._replace(reason=with_stand_ins(judgement.reason, [_cfq(item)]))
 
     return judge_one
 

@@ -21,7 +21,7 @@ SENTENCES = {
 }
 
 
-def told(reason: str, schedulers: Iterable[str]) -> str:
+def with_stand_ins(reason: str, schedulers: Iterable[str]) -> str:
     """Return `reason`, plus a sentence for each scheduler that stands for one of the article's.
 
     Such a scheduler is a reimplementation of the original, or its successor.

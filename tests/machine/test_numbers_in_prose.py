@@ -471,7 +471,7 @@ CELLS = {
     "container_isolation": "experiment disk mechanism load containers overloaded offered_ratio "
     "subject time_s scheduler",
     "innodb_commit": "device arm experiment idling slice_idle_ms scheduler flush_log_at_trx_commit "
-    "threads",
+    "threads slot_instructions transfer_instructions",
     "stream_batching": "device target driver scheduler time_scale batch_nr batch_timeout_us depth "
     "read_percent request_kib",
 }
@@ -481,7 +481,7 @@ SPREADS = re.findall(r"\| (\w+) \| (\w+_?\w*) \| (\d+) \| (\d+) \| ([\d.]+) % \|
 @pytest.mark.parametrize(("study", "value", "cells", "same", "spread"), SPREADS)
 def test_how_far_repetitions_differ(study, value, cells, same, spread):
     rows = load(study, "reference/paper")
-    if "slot_instructions" in rows:  # repetitions of several cores differ in how these take turns
+    if study == "stream_batching":  # no two repetitions of its several cores have the same turns
         rows = rows[rows["slot_instructions"].isna()]
     by_cell = rows.groupby(CELLS[study].split(), dropna=False)[value]
     several = by_cell.agg(["count", "nunique", "mean", "std"]).query("count > 1")
@@ -499,6 +499,21 @@ def test_how_far_the_start_matters_in_study_2():
     assert f"the median spread is {published.median():.1f} %" in LIMITS
     assert f"and the largest {published.max():.0f} %" in LIMITS
     assert f"the median is {direct.median():.3f} %" in LIMITS
+
+
+def of_turns(rows, threads):
+    """Return the ratio of commits in turns of 200 instructions to those in turns of 1000."""
+    cell = ["device", "arm", "scheduler", "flush_log_at_trx_commit"]
+    rows = rows.query("experiment == 'table' and threads == @threads")
+    mean = rows.pivot_table(index=cell, columns="slot_instructions", values="tps")
+    return mean[200] / mean[1000]
+
+
+def test_what_the_length_of_a_turn_does_to_eight_threads_of_study_4():
+    rows = load("innodb_commit", "reference/paper")
+    eight, one = of_turns(rows, 8), of_turns(rows, 1)
+    assert f"makes {eight.min():.1f} to {eight.max():.1f} times as many commits" in LIMITS
+    assert f"with one thread {one.min():.2f} to {one.max():.2f} times" in LIMITS
 
 
 def test_every_study_has_a_line_of_how_far_repetitions_differ():

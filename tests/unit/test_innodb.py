@@ -181,6 +181,19 @@ def test_only_the_first_arm_runs_the_sweep():
     assert arms == {(True, "host"), (True, "container"), (False, "host")}
 
 
+@pytest.mark.parametrize(("preset", "several"), [("quick", False), ("paper", True)])
+def test_several_processors_take_turns_otherwise_in_each_repetition(preset, several):
+    made = innodb_commit.trials(studies.parameters(innodb_commit, preset))
+    turns = {
+        trial.repetition: trial.rounds and tuple(trial.rounds.model_dump().values())
+        for trial in made
+    }
+    if several:
+        assert [turns[n] for n in (1, 2, 3, 4)] == [(1000, 0), (200, 100), (1000, 100), (200, 0)]
+    else:
+        assert set(turns.values()) == {None}
+
+
 def test_all_measurements_of_a_trial_are_equally_long_after_a_warm_up():
     """Before the first one on a drive, bfq has the second that it needs to estimate the drive."""
     made = innodb_commit.trials(studies.parameters(innodb_commit, "paper"))
@@ -410,6 +423,19 @@ def test_one_repetition_decides_nothing_about_the_cells():
     found = verdicts(as_printed(repetitions=1))
     cells = [one for name, one in found.items() if name.startswith("table/")]
     assert {one.verdict for one in cells} == {"undecided"}
+
+
+@pytest.mark.parametrize(
+    ("slots", "transfers", "decides"),
+    [((1000, 200), (0, 100), True), ((1000, 1000), (0, 100), False), ((1000, 200), (0, 0), False)],
+)
+def test_processors_that_take_turns_in_one_way_decide_nothing(slots, transfers, decides):
+    table, number = as_printed(), as_printed()["repetition"] - 1
+    turns = {"slot_instructions": slots, "transfer_instructions": transfers}
+    found = verdicts(
+        table.assign(**{name: number.map(dict(enumerate(each))) for name, each in turns.items()})
+    )
+    assert (found["sentence/cfq-behind-deadline/table"].verdict != "not testable here") == decides
 
 
 def test_the_documents_own_claims_need_no_measurement():

@@ -32,6 +32,7 @@ from ...judging.verdicts import (
 )
 from ..kit.cells import by_repetition, mean_of, rows_of
 from ..kit.reimplemented import REIMPLEMENTED, with_stand_ins
+from ..kit.turns import one_way
 from . import document
 from .columns import COLUMNS
 from .document import cells_of
@@ -340,8 +341,17 @@ DECIDED_BY: DecidedBy = {
     TIES: ("cell", "cells_ratio", "much_faster", "slightly_slower", "similar", "merges"),
 }
 
-JUDGES: dict[str, engine.Judge] = {
-    **document.JUDGES,
+
+def _in_two_ways(judge: engine.Judge) -> engine.Judge:
+    """Let a claim be judged only if its emulated processors, if several, took turns in two ways."""
+
+    def judged(item: Statement, table: pd.DataFrame) -> Judgement:
+        return one_way(_experiment(item, table)) or judge(item, table)
+
+    return judged
+
+
+_MEASURED: dict[str, engine.Judge] = {
     "cell": _cell,
     "cells_ratio": _cells_ratio,
     "much_faster": _much_faster,
@@ -350,7 +360,12 @@ JUDGES: dict[str, engine.Judge] = {
     "teleport": _teleport,
     "waits": _waits,
     "merges": _merges,
-    "without_verdict": _without_verdict,
     "only_writes": _only_writes,
+}
+
+JUDGES: dict[str, engine.Judge] = {
+    **document.JUDGES,
+    **{name: _in_two_ways(judge) for name, judge in _MEASURED.items()},
+    "without_verdict": _without_verdict,
     "named_reason": engine.named_reason,
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...results.tidy_columns import Table, may_lack, number, shared, text, whole
+from ..kit import turns
 from .trials import MAPPING
 
 TABLE = Table(
@@ -42,6 +43,7 @@ TABLE = Table(
             "empty without tracepoints",
         )
     ),
+    *turns.COLUMNS,
     *shared("seed repetition image_digest"),
 )
 
@@ -72,6 +74,7 @@ def rows(trial: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[dict[s
                     name := trial["scheduler"]["name"], f"{name} (not in it)"
                 ),
                 **{name: phase[name] for name in KEPT},
+                **turns.turns_of(trial),
                 "writes_per_commit": phase["writes"] / phase["commits"],
                 "fsyncs_per_commit": phase["fsyncs"] / phase["commits"],
                 "flushes_per_commit": phase.get("flushes", float("nan")) / phase["commits"],

@@ -24,6 +24,7 @@ from ...trial import (
 )
 from ..kit.reimplemented import REIMPLEMENTED
 from ..kit.trials import Arm, DiskParameters, on_arm, slowdowns, trial
+from ..kit.turns import Turns
 from .published import NAME
 
 #: The article's name for each scheduler. Schedulers without an entry came later than the article.
@@ -68,7 +69,7 @@ FIRST_WARM_UP_ON_DRIVES_S = 2
 Threads = Annotated[int, Field(ge=1, le=64)]
 
 
-class Parameters(DiskParameters):
+class Parameters(Turns, DiskParameters):
     """What a user may choose; `MAPPING` says more of `schedulers`."""
 
     #: The first arm runs everything. The others run only the article's table, on the last of
@@ -156,12 +157,12 @@ PRESETS: dict[str, dict[str, Any]] = {
         # With flush=0, some thousand commits a measurement, and with flush=1 some hundred.
         "processors": 4,
         "phase_s": 0.4,
-        "drive_repetitions": 8,
+        "drive_repetitions": 6,
         "slice_idles_ms": (0, 2, 8),
         "without_cache": True,
         "device_mib": 160,
         "deadline_s": 120,
-        "repetitions": 8,
+        "repetitions": 6,
     },
     "full": {
         **_ALL,
@@ -273,6 +274,7 @@ def _trial(
         labels={"arm": arm, "experiment": case.experiment, "idling": case.idling},
         **on_arm(arm),
         processors=parameters.processors,
+        rounds=parameters.rounds(repetition) if parameters.processors > 1 else None,
         device=chosen_device(parameters, case.disk),
         scheduler=Scheduler(name=case.scheduler, tunables=tunables),
         backing_scheduler=backing_scheduler,

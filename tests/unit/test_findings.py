@@ -6,7 +6,7 @@ import pytest
 
 from elevatorlab.judging import families
 from elevatorlab.judging.claim import PUBLISHED_DATA, UNMEASURED, Role, Source
-from elevatorlab.judging.conclusions import MOST_WORDS, findings, headlines
+from elevatorlab.judging.conclusions import MOST_WORDS, clearest, findings, headlines
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.plugins.studies import ours
 from synthetic import sample_claim, sample_comparison
@@ -227,6 +227,23 @@ def test_the_headline_has_both_values_and_the_verdict_of_its_claim_alone():
     (line,) = headlines([*measured(REPRODUCED, "a time", 2.0, 1.9, 2.1), *other], "a time/0")
     assert "20 s" in line and line.endswith(REPRODUCED) and "\n" not in line
     assert headlines(other, "a time/0") == []
+
+
+def test_the_clearest_claim_is_a_decided_prediction_with_the_largest_effect():
+    weak, strong, beyond = (
+        measured(REPRODUCED, name, value, 0.9 * value, 1.1 * value, role=role)
+        for name, value, role in (
+            ("weak", 2.0, Role.PREDICTION),
+            ("strong", 4.0, Role.PREDICTION),
+            ("beyond", 9.0, Role.BEYOND),
+        )
+    )
+    undecided = measured(Verdict.UNDECIDED, "undecided", 9.0, 8.0, 10.0)
+    assert clearest([*weak, *strong, *beyond, *undecided]) == strong[0]
+    assert (
+        clearest([*weak, *strong], {strong[0].id}) == weak[0]
+    )  # another machine decides otherwise
+    assert clearest([*beyond, *undecided, *claims(REPRODUCED, **DOCUMENT)]) is None
 
 
 @pytest.mark.parametrize("study", [study.NAME for study in ours()])

@@ -125,6 +125,19 @@ def _deciding_most(runs: Sequence[list[Claim]]) -> list[Claim]:
     return max(runs, key=lambda some: len(_decided(some)), default=[])
 
 
+def clearest(claims: Sequence[Claim], turned: Collection[str] = ()) -> Claim | None:
+    """Return the decided prediction with the largest effect, in the run that decided most.
+
+    The effect is the one by which `findings` chooses its examples. None if nothing was decided.
+    `turned`: See `totals`.
+    """
+    predictions = [one for one in claims if one.role == Role.PREDICTION and is_measured(one)]
+    standing = [_if_it_stands(one, turned) for one in _deciding_most(by_place(predictions))]
+    found = map(_clearest, _decided(standing))
+    best = max(filter(None, found), key=_clearness, default=None)
+    return best.claim if best else None
+
+
 def headlines(claims: Sequence[Claim], name: str) -> list[str]:
     """Say what was published, what was measured, and the verdict, of the claim called `name`.
 

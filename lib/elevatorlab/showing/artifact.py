@@ -12,9 +12,9 @@ import yaml
 
 from ..errors import ElevatorLabError
 from ..judging import sensitivity, verdict_cache
-from ..judging.claim import Kind, Role
+from ..judging.claim import Claim, Kind, Role
 from ..judging.claims import ROLES, verdict_counts
-from ..judging.conclusions import outcomes, totals
+from ..judging.conclusions import clearest, outcomes, totals
 from ..judging.families import headline, statements
 from ..judging.value_texts import measured_text, published_text, ratio_texts
 from ..judging.verdicts import DECIDED, Verdict
@@ -110,26 +110,32 @@ def _general(page: str) -> list[Row]:
 def found() -> str:
     """Return the table of what was found: of each study, the claim that stands for its document.
 
-    The claim was chosen from the document alone (`headline` in `data/claims`).
+    That claim was chosen from the document alone (`headline` in `data/claims`). Where it is not
+    testable here, the prediction that was decided most clearly comes behind it.
     """
     lines = [
         "| study | of what | published | measured | verdict |",
         "| --- | --- | --- | --- | --- |",
     ]
+    turned = sensitivity.stored_flips()
     for number, study in enumerate(studies.ours(), 1):
-        name = headline(study.NAME)
-        (claim,) = (one for one in verdict_cache.judge(study.NAME).claims if one.id == name)
-        published, measured = published_text(claim), measured_text(claim) or "–"
-        if claim.relative_to and claim.compared:  # absolute rates of two machines compare nothing
-            published, measured = ratio_texts(claim.compared[0])
-        if claim.kind == Kind.RANK:  # `none` is a scheduler
-            published, measured = f"`{published}`", f"`{measured}`"
-        role = "" if claim.role == Role.PREDICTION else f" ({claim.role})"
-        verdict = f"{claim.verdict}{role}"
-        beside = f", relative to {claim.relative_to}" if claim.relative_to else ""
-        cells = (f"{number}", f"{claim.quantity}{beside}", published, measured, verdict)
-        lines.append(f"| {' | '.join(cells)} |")
+        claims = verdict_cache.judge(study.NAME).claims
+        (head,) = (one for one in claims if one.id == headline(study.NAME))
+        beside = clearest(claims, turned) if head.verdict == Verdict.NOT_TESTABLE else None
+        lines += [_finding(number, one) for one in (head, beside) if one]
     return "\n".join(lines)
+
+
+def _finding(number: int, claim: Claim) -> str:
+    published, measured = published_text(claim), measured_text(claim) or "–"
+    if claim.relative_to and claim.compared:  # absolute rates of two machines compare nothing
+        published, measured = ratio_texts(claim.compared[0])
+    if claim.kind == Kind.RANK:  # `none` is a scheduler
+        published, measured = f"`{published}`", f"`{measured}`"
+    role = "" if claim.role == Role.PREDICTION else f" ({claim.role})"
+    beside = f", relative to {claim.relative_to}" if claim.relative_to else ""
+    cells = (f"{number}", f"{claim.quantity}{beside}", published, measured)
+    return f"| {' | '.join(cells)} | {claim.verdict}{role} |"
 
 
 def all_totals() -> str:

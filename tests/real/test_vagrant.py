@@ -140,3 +140,25 @@ def test_on_cgroup_v2_a_killed_regulators_limit_holds_is_named_and_is_taken_away
     assert (restored["event"], restored["cgroup"]) == ("restored", OVER)
     assert limit(regulated) == ""
     ran(regulated, f"{agent} audit")  # which ends with status 0: nothing is worse than a note
+
+
+@pytest.mark.vagrant
+@pytest.mark.timeout(1800)
+def test_a_limit_that_systemd_sets_by_hand_bites_and_the_audit_knows_who_asked(regulated):
+    """The command of docs/regulator.md; a scope of Docker is a unit as this service is one."""
+    ran(regulated, "sudo systemctl stop regulator")
+    asked = f'"IOReadBandwidthMax={DISK} 300000" "IOWriteBandwidthMax={DISK} 200000"'
+    ran(regulated, f"sudo systemctl set-property --runtime writer-over.service {asked}")
+    device, *held = limit(regulated).split()
+    assert {"rbps=300000", "wbps=200000"} < set(held)
+    assert differing(regulated) == []
+    ran(regulated, f"echo {device} wbps=400000 | sudo tee {OVER}/io.max")
+    assert [one["subject"].endswith("writer-over.service") for one in differing(regulated)] == [
+        True
+    ]
+
+
+def differing(guest):
+    """Return the limits that the audit says are not those that somebody asked for."""
+    found = ran(guest, "sudo python3 agent.pyz regulate audit --json || [ $? = 1 ]")
+    return [one for one in json.loads(found) if one["kind"] == "limit-differs"]

@@ -312,12 +312,12 @@ SENTENCE = {
     ("change", "message"),
     [
         ({"tolerence": 1}, "tolerence"),
-        ({"text": None}, "`column` or `text`"),
+        ({"text": None}, "`implied`"),
         ({"role": "evidence"}, "role"),
         ({"kind": "speed"}, "kind"),
         ({"tolerance": 0.1}, "tolerance"),
         ({"tolerance": {"value": 0.1, "of": "share", "reason": "so"}}, "fixed"),
-        ({"place": None}, "`text` and `place`"),
+        ({"place": None}, "needs `place`"),
         ({"each": {"x": [1, 2]}}, "one claim per id"),
     ],
 )

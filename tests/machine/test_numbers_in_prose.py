@@ -516,6 +516,23 @@ def test_what_the_length_of_a_turn_does_to_eight_threads_of_study_4():
     assert f"with one thread {one.min():.2f} to {one.max():.2f} times" in LIMITS
 
 
+TURNS = re.findall(
+    r"\| (\d) \| (at each commit|once a second) " + r"\| ([\d.]+) " * 5 + r"\|",
+    (PROJECT / "docs/multicore.md").read_text(),
+)
+
+
+def test_the_page_of_processors_tells_how_short_a_turn_must_be():
+    rows = pd.read_csv(DATA / "multicore/turns.csv")
+    cell = ["threads", "flush_log_at_trx_commit"]
+    mean = rows.pivot_table(index=cell, columns="slot_instructions", values="tps")
+    found = mean.div(mean[200], axis=0)[[1000, 500, 200, 100, 50]]
+    assert len(TURNS) == len(found) == 4
+    for threads, flush, *printed in TURNS:
+        of_cell = found.loc[int(threads), 1 if flush == "at each commit" else 0]
+        assert [f"{one:.2f}" for one in of_cell] == printed
+
+
 def test_every_study_has_a_line_of_how_far_repetitions_differ():
     assert {line[0] for line in SPREADS} == set(CELLS)
 

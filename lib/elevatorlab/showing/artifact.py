@@ -16,7 +16,7 @@ from ..judging.claim import Claim, Kind, Role
 from ..judging.claims import ROLES, verdict_counts
 from ..judging.conclusions import clearest, outcomes, totals
 from ..judging.families import headline, statements
-from ..judging.value_texts import measured_text, published_text, ratio_texts
+from ..judging.value_texts import both_texts, measured_text, published_text, ratio_texts
 from ..judging.verdicts import DECIDED, Verdict
 from ..paths import PROJECT
 from ..plugins import studies
@@ -130,6 +130,8 @@ def _finding(number: int, claim: Claim) -> str:
     published, measured = published_text(claim), measured_text(claim) or "–"
     if claim.relative_to and claim.compared:  # absolute rates of two machines compare nothing
         published, measured = ratio_texts(claim.compared[0])
+    if claim.quoted and claim.verdict in DECIDED and claim.compared:
+        published = f"{claim.published} ({both_texts(claim, claim.compared[0])[0]})"
     if claim.kind == Kind.RANK:  # `none` is a scheduler
         published, measured = f"`{published}`", f"`{measured}`"
     role = "" if claim.role == Role.PREDICTION else f" ({claim.role})"

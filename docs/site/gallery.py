@@ -96,7 +96,7 @@ def _write_page(name: str, folder: Path) -> None:
 
 def _write_drives(folder: Path) -> None:
     """Write the page of the modelled drives, whose picture is stored: it needs published traces."""
-    picture = PROJECT / "docs" / "figures" / "drives.png"
+    picture = PROJECT / "docs" / "figures" / "drives.svg"
     shutil.copyfile(picture, folder / "figures" / picture.name)
     words = ["# Modelled drives", "", "## Response times", ""]
     words += [f"![Response times of modelled and real drives](figures/{picture.name})", "", DRIVES]

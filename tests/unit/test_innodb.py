@@ -169,6 +169,13 @@ def test_a_server_that_will_not_end_is_killed(tmp_path):
 # Parameters and trials
 
 
+def test_turns_are_refused_where_one_processor_takes_none(error_of):
+    said = error_of(studies.parameters, innodb_commit, "quick", {"slots_instructions": [200]})
+    assert "slots_instructions: expected with several processors" in said
+    asked = {"slots_instructions": [200], "processors": 4}
+    assert studies.parameters(innodb_commit, "quick", asked).rounds(1).slot_instructions == 200
+
+
 def test_a_device_too_small_for_the_data_directory_is_refused():
     parameters = studies.parameters(innodb_commit, "smoke", {"device_mib": 95})
     with pytest.raises(ElevatorLabError, match="expected at least 96 for the data.*found 95"):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ...plugins.schedulers import OF_THE_KERNEL
 from ...trial import (
@@ -116,6 +116,16 @@ class Parameters(Turns, DiskParameters):
     #: on 27 November 2026 by that, not by a result.
     log_file_buffering: bool = True
 
+    @model_validator(mode="after")
+    def _has_turns_of_several_processors_alone(self) -> Self:
+        given = self.model_fields_set & set(Turns.model_fields)
+        if given and self.processors == 1:
+            raise ValueError(
+                f"{min(given)}: expected with several processors, which take turns; found "
+                "processors 1. Name them, too: -p processors=4"
+            )
+        return self
+
 
 _ALL: dict[str, Any] = {
     "schedulers": OF_THE_KERNEL,
@@ -157,6 +167,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         # With flush=0, some thousand commits a measurement, and with flush=1 some hundred.
         "processors": 4,
         "phase_s": 0.4,
+        # Turns of 200 instructions take twice the time of those of 1000.
         "drive_repetitions": 6,
         "slice_idles_ms": (0, 2, 8),
         "without_cache": True,

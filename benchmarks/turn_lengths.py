@@ -1,52 +1,49 @@
 """How short the turns of emulated processors must be for a database with eight threads.
 
-    .venv/bin/python benchmarks/turn_lengths.py [--slots 1000,500,200,100,50] [--seeds 2]
+    .venv/bin/python benchmarks/turn_lengths.py [--write]
 
 Study 4's trial of the preset `paper` (MariaDB on four processors, host, scheduler none) with other
-lengths of a turn. For each, it prints the commits per second relative to those in turns of the
-first length: with one thread and with eight, with the log flushed at each commit and once a second.
-All rows go to data/multicore/turns.csv. A trial takes one to five minutes.
+lengths of a turn. It prints the commits per second relative to those in turns of 200 instructions:
+with one thread and with eight, with the log flushed at each commit and once a second. `--write`
+stores all rows in data/multicore/turns.csv. Each of the ten trials takes one to four minutes.
 """
 
 import argparse
-import json
 
 import pandas as pd
-from multicore_truths import listed
+from multicore import machines
 
-from elevatorlab import studies, testbeds
+from elevatorlab import studies
 from elevatorlab.paths import DATA
 from elevatorlab.studies import innodb_commit
 from elevatorlab.trial import CommitPhase, Trial, checked
 
-PLACE = DATA / "multicore" / "turns.csv"
+SLOTS_INSTRUCTIONS, BASELINE = (1000, 500, 200, 100, 50), 200
+SEEDS = (1, 2)
 #: Threads, and the setting of the flush.
 PHASES = [(8, 0), (8, 1), (1, 0), (1, 1)]
 CELL = ["threads", "flush_log_at_trx_commit"]
 
 
 def main():
-    """Measure, print and store."""
+    """Measure and print; store with `--write`."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    options.add_argument("--slots", type=listed(int), default=[1000, 500, 200, 100, 50])
-    options.add_argument("--seeds", type=int, default=2)
+    options.add_argument("--write", action="store_true")
     given = options.parse_args()
-    testbed = testbeds.get("deterministic", say=print)
-    trials = {
-        (slot, seed): trial(slot, seed)
-        for slot in given.slots
-        for seed in range(1, given.seeds + 1)
-    }
-    testbed.prepare(list(trials.values()))
-    rows = [
-        {"slot_instructions": slot, "seed": seed, **row}
-        for (slot, seed), one in trials.items()
-        for row in measured(testbed, one)
-    ]
+    trials = {(slot, seed): trial(slot, seed) for slot in SLOTS_INSTRUCTIONS for seed in SEEDS}
+    rows = []
+    for place, found in zip(
+        trials, machines.measured("deterministic", *trials.values()), strict=True
+    ):
+        for phase in found["phases"]:
+            row = dict(zip(("slot_instructions", "seed"), place, strict=True))
+            rows.append(row | {name: phase[name] for name in (*CELL, "tps")})
+            print(rows[-1], flush=True)
     table = pd.DataFrame(rows)
-    table.to_csv(PLACE, index=False)
-    mean = table.pivot_table(index=CELL, columns="slot_instructions", values="tps")[given.slots]
-    print(mean.div(mean[given.slots[0]], axis=0).round(2).to_string())
+    if given.write:
+        table.to_csv(DATA / "multicore" / "turns.csv", index=False)
+    mean = table.pivot_table(index=CELL, columns="slot_instructions", values="tps")
+    print(mean.div(mean[BASELINE], axis=0)[list(SLOTS_INSTRUCTIONS)].round(2).to_string())
 
 
 def trial(slot, seed):
@@ -65,14 +62,6 @@ def trial(slot, seed):
     (inserts,) = usual.workloads
     changed = {"workloads": [inserts.model_copy(update={"phases": phases})], "seed": seed}
     return checked(Trial, {**dict(usual), **changed}, "trial")
-
-
-def measured(testbed, one):
-    """Yield the commits per second of each phase of a trial."""
-    result = json.loads(testbed.run(one).files["result.json"])
-    for phase in result["workloads"]["inserts"]["phases"]:
-        print({name: phase[name] for name in (*CELL, "tps")}, one.rounds, flush=True)
-        yield {name: phase[name] for name in (*CELL, "tps")}
 
 
 if __name__ == "__main__":

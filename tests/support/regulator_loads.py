@@ -64,5 +64,7 @@ def best_fixed_bytes_s(load, seeds):
         return any(simulated(load, seed, limit_bytes_s=limit_bytes_s)[0] for seed in seeds)
 
     limits = range(200_000, 2_500_000, 50_000)
-    best = limits[bisect.bisect_left(limits, True, key=misses) - 1]
+    place = bisect.bisect_left(limits, True, key=misses)
+    assert place, f"even {limits[0]} bytes/s miss the SLA"
+    best = limits[place - 1]
     return statistics.mean(simulated(load, seed, limit_bytes_s=best)[1] for seed in seeds)

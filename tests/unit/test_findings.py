@@ -240,9 +240,8 @@ def test_the_clearest_claim_is_a_decided_prediction_with_the_largest_effect():
     )
     undecided = measured(Verdict.UNDECIDED, "undecided", 9.0, 8.0, 10.0)
     assert clearest([*weak, *strong, *beyond, *undecided]) == strong[0]
-    assert (
-        clearest([*weak, *strong], {strong[0].id}) == weak[0]
-    )  # another machine decides otherwise
+    turned = {strong[0].id}  # another machine decides otherwise
+    assert clearest([*weak, *strong], turned) == weak[0]
     assert clearest([*beyond, *undecided, *claims(REPRODUCED, **DOCUMENT)]) is None
 
 

@@ -136,13 +136,13 @@ class Registry(Generic[T]):
             if name not in installed:
                 raise ElevatorLabError(
                     f"{self.kind}: expected one of {', '.join(self.names())}; found "
-                    f"{self.refused(name)}"
+                    f"{self.with_successor(name)}"
                 )
             entry = self._load(installed[name])
             self._known[name] = self._checked(name, entry, self.package(name))
         return self._known[name]
 
-    def refused(self, name: str) -> str:
+    def with_successor(self, name: str) -> str:
         """Return a name that is refused, in quotes, and what to take instead if that is known."""
         today = self._former.get(name)
         return repr(name) + (f", whose place {today!r} has today" if today else "")

@@ -148,7 +148,7 @@ def named(given: str) -> str | Path:
         if "/" not in given and not Path(given).exists():
             raise ElevatorLabError(
                 f"scheduler: expected one of {', '.join(SCHEDULERS.names())}, or a folder; "
-                f"found {SCHEDULERS.refused(given)}"
+                f"found {SCHEDULERS.with_successor(given)}"
             )
         return Path(given)
     known = SCHEDULERS.get(given).folder

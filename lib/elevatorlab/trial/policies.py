@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    JsonValue,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from ..plugins.trial_parts import POLICIES
 from ..records import Name, NotNegative, Positive, Record, absent, checked

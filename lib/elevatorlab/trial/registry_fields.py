@@ -21,7 +21,7 @@ def name_in(registry: Registry[Any], own: Sequence[str] = ()) -> Callable[[str],
 
     def known(name: str) -> str:
         if name not in own and name not in registry:
-            raise _unknown([*own, *registry.names()], registry.refused(name))
+            raise _unknown([*own, *registry.names()], registry.with_successor(name))
         return name
 
     return known

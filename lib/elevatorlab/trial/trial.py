@@ -7,10 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    Field,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
 from ..records import Count, Name, NotNegative, Positive, Record, absent, checked
 from . import kernel_modules, required_plugins

@@ -326,9 +326,7 @@ def _local_loss(item: Statement, table: pd.DataFrame) -> Judgement:
 
 # Figures 3 to 6 where host and target had several cores of their own. As everywhere, only ratios
 # are compared with the document: SBQ relative to noop on the same cores, or noop relative to the
-# reference point of its curve. The cores are emulated, and what moving a cache line costs them is
-# not that of a real machine. So repetitions differ in it, and in the length of a turn: what depends
-# on them widens the intervals. With fewer than two of either, nothing is judged (`_one_way`).
+# reference point of its curve. Repetitions differ in how emulated cores take turns: `kit.turns`.
 
 
 def _on_cores(judge: Judge, of_one_core: Judge) -> Judge:

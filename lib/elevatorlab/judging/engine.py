@@ -159,16 +159,6 @@ _OF_CALIBRATIONS = {
 }
 
 
-def expect_columns(measured: pd.DataFrame, columns: Sequence[str], row: str) -> None:
-    """Refuse a table that lacks columns."""
-    missing = [column for column in columns if column not in measured]
-    if missing:
-        raise ElevatorLabError(
-            f"measured table: expected the columns of one row per {row}; found none named "
-            f"{', '.join(missing)}; make it with elevatorlab.results.store.load"
-        )
-
-
 def expect_once(measured: pd.DataFrame, keys: Sequence[str], what: str) -> None:
     """Refuse a table in which two rows hold the same measurement.
 

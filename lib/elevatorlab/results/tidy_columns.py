@@ -105,7 +105,8 @@ class Table:
 
         `what`: Name of the table, as the beginning of the error message.
         """
-        self._check_names([str(name) for name in table.columns], what)
+        self.expect_columns(table, what)
+        self._expect_no_other(table, what)
         import pandera.pandas as pandera  # takes a second to import
         from pandera.errors import SchemaError
 
@@ -128,15 +129,20 @@ class Table:
             ) from None
         return checked
 
-    def _check_names(self, found: list[str], what: str) -> None:
-        if found == self.names:
-            return
-        missing = [name for name in self.names if name not in found]
-        unknown = [name for name in found if name not in self.names]
-        other = f"also {', '.join(unknown)}" if unknown else "another order"
-        other = f"none named {', '.join(missing)}" if missing else other
-        raise ElevatorLabError(
-            f"{what}: expected the columns of one row per {self.row}; found {other}. {REMEDY}"
+    def expect_columns(self, table: pd.DataFrame, what: str) -> None:
+        """Refuse a table that lacks one of these columns; `what` as in `checked`."""
+        if missing := [name for name in self.names if name not in table]:
+            raise self._other_columns(what, f"none named {', '.join(missing)}")
+
+    def _expect_no_other(self, table: pd.DataFrame, what: str) -> None:
+        if list(table.columns) != self.names:
+            unknown = [str(name) for name in table if name not in self.names]
+            other = f"also {', '.join(unknown)}" if unknown else "another order"
+            raise self._other_columns(what, other)
+
+    def _other_columns(self, what: str, found: str) -> ElevatorLabError:
+        return ElevatorLabError(
+            f"{what}: expected the columns of one row per {self.row}; found {found}. {REMEDY}"
         )
 
 

@@ -42,7 +42,7 @@ from ...judging.verdicts import (
 from ..kit.cells import by_repetition, mean_of, paired_ratio
 from ..kit.choices import Choice, together
 from . import document
-from .columns import CALM_PERIODS, COLUMNS, PERIOD_S
+from .columns import CALM_PERIODS, PERIOD_S, TABLE
 from .measures import (
     FEWEST_PLACES,
     PHASES,
@@ -619,9 +619,8 @@ JUDGES: dict[str, Judge] = {
 def judge(measured: pd.DataFrame) -> list[Claim]:
     """Give every number and sentence of the paper its verdict.
 
-    `measured`: One row per container and trial, with `columns.COLUMNS`; empty for published data
-    alone. Returns: Each claim about the document once; each other claim once per run
-    (`matching.runs`).
+    `measured`: The study's tidy table (`columns.TABLE`); empty for published data alone. Returns:
+    Each claim about the document once; each other claim once per run (`matching.runs`).
     """
-    engine.expect_columns(measured, COLUMNS, "container and trial")
+    TABLE.expect_columns(measured, "measured table")
     return engine.judge(statements(NAME), JUDGES, measured, _DECIDED_BY)

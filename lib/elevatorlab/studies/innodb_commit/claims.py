@@ -33,8 +33,7 @@ from ...judging.verdicts import (
 from ..kit.cells import by_repetition, mean_of, rows_of
 from ..kit.reimplemented import REIMPLEMENTED, with_stand_ins
 from ..kit.turns import one_way
-from . import document
-from .columns import COLUMNS
+from . import columns, document
 from .document import cells_of
 from .measures import TABLE, Cell, main_rows, ratio, rows_without_an_arm
 from .published import CELL, NAME, printed
@@ -56,9 +55,9 @@ PRINTED_IN = {"tps": 1, "utilization_ratio": 100}
 def judge(measured: pd.DataFrame) -> list[Claim]:
     """Give every number and sentence of the article its verdict.
 
-    `measured`: One row per run of sysbench, with `COLUMNS`; empty for published data alone.
+    `measured`: The study's tidy table (`columns.TABLE`); empty for published data alone.
     """
-    engine.expect_columns(measured, COLUMNS, "run of sysbench")
+    columns.TABLE.expect_columns(measured, "measured table")
     cell = ["machine", "preset", "testbed", "arm", "device", "backing_scheduler", "experiment"]
     cell += [
         "scheduler",

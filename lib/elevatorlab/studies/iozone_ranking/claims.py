@@ -40,7 +40,7 @@ from ...judging.verdicts import (
 from ..kit.cells import by_repetition, paired_ratio, rows_of
 from ..kit.reimplemented import with_stand_ins
 from . import document
-from .columns import COLUMNS
+from .columns import TABLE
 from .measures import HERE, LIKE_THE_ARTICLE, TESTS, arm_name, devices_in, gain, ranking
 from .published import MOST_POINTS, NAME, RUNS, sample_log
 
@@ -54,11 +54,10 @@ HALF_A_STEP = 0.5
 def judge(measured: pd.DataFrame) -> list[Claim]:
     """Give every number and sentence of the article its verdict.
 
-    `measured`: One row per test, number of threads and run, with `COLUMNS`; empty for published
-    data alone. Throughput in KiB/s, the sum of what each thread saw. Returns: Claims about the
-    document once; the others once for each machine and preset.
+    `measured`: The study's tidy table (`columns.TABLE`); empty for published data alone. Returns:
+    Claims about the document once; the others once for each machine and preset.
     """
-    engine.expect_columns(measured, COLUMNS, "test")
+    TABLE.expect_columns(measured, "measured table")
     _refuse_what_cannot_be_compared(measured)
     return engine.judge(statements(NAME), JUDGES, measured, DECIDED_BY)
 

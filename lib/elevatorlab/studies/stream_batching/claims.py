@@ -38,7 +38,7 @@ from ...plugins.profiles import PROFILES
 from ..kit.cells import once_a_table, paired_ratio
 from ..kit.choices import Choice, together
 from ..kit.turns import one_way
-from .columns import COLUMNS, WHERE
+from .columns import TABLE, WHERE
 from .document import core_ratios, gone, gone_from, size_ratios
 from .measures import (
     FULL_DEPTH,
@@ -632,10 +632,10 @@ def _ends(ends: tuple[float, float]) -> str:
 def judge(measured: pd.DataFrame) -> list[Claim]:
     """Give every point of the document its verdict.
 
-    `measured`: One row per point, with `columns.COLUMNS`; empty for published data alone. Returns:
+    `measured`: The study's tidy table (`columns.TABLE`); empty for published data alone. Returns:
     Each claim about the document once; each other claim once per machine and preset.
     """
-    engine.expect_columns(measured, COLUMNS, "point")
+    TABLE.expect_columns(measured, "measured table")
     where = ["machine", "preset", "testbed", "target", "driver", "time_scale", "scheduler"]
     where += ["cores", "batch_nr", "batch_timeout_us", *WHERE, "repetition"]
     engine.expect_once(measured, where, "each point once per repetition")

@@ -40,7 +40,7 @@ from ...judging.verdicts import (
 from ..kit.cells import once_a_table, rows_of
 from ..kit.choices import Choice, together
 from . import document
-from .columns import COLUMNS
+from .columns import TABLE
 from .measures import (
     ARMS,
     PORTION_S,
@@ -486,11 +486,11 @@ def _ordered(
 def judge(measured: pd.DataFrame) -> list[Claim]:
     """Give every number and sentence of the article its verdict.
 
-    `measured`: One row per timed read, with `COLUMNS`; empty for published data alone. Returns:
+    `measured`: The study's tidy table (`columns.TABLE`); empty for published data alone. Returns:
     Each claim about the document once; each other claim once per machine and preset. The arms of a
     machine may come from several testbeds (see `matching.runs`).
     """
-    engine.expect_columns(measured, COLUMNS, "timed read")
+    TABLE.expect_columns(measured, "measured table")
     _refuse_what_cannot_be_compared(measured)
     return engine.judge(statements(NAME), JUDGES, measured, _DECIDED_BY)
 

@@ -429,17 +429,19 @@ SETTLED_S = 2
 def points(measured: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each trial of experiment ``frontier``.
 
-    Returns: `CELL`, ``trial`` and ``repetition``, and ===================
-    ===================================================================== ``missed_s``
-    seconds in which a normal container's mean wait was above the SLA ``missed_p99_s``     seconds
-    in which the 99th percentile of its waits was above the SLA ``wait_ms``          longest mean
-    wait of a normal container, averaged over the seconds ``p99_ms``           longest 99th
-    percentile of their waits, averaged over the seconds ``offenders_mb_s``   write rate of all
-    offenders together ``recovery_s``       time until no normal container missed the SLA any more
-    ``oscillation``      standard deviation of the offenders' rate over its mean, when settled
-    ``more_busy``        the disk's busy share, minus that with the normal containers alone
-    ``cpu_busy_ratio``   share of time in which the processors were busy ===================
-    =====================================================================.
+    Beside `CELL`, ``trial`` and ``repetition``, a row has:
+
+    ==================  =======================================================================
+    ``missed_s``        seconds in which a normal container's mean wait was above the SLA
+    ``missed_p99_s``    seconds in which the 99th percentile of its waits was above the SLA
+    ``wait_ms``         longest mean wait of a normal container, averaged over the seconds
+    ``p99_ms``          longest 99th percentile of their waits, averaged over the seconds
+    ``offenders_mb_s``  write rate of all offenders together
+    ``recovery_s``      time until no normal container missed the SLA any more
+    ``oscillation``     standard deviation of the offenders' rate over its mean, when settled
+    ``more_busy``       the disk's busy share, minus that with the normal containers alone
+    ``cpu_busy_ratio``  share of time in which the processors were busy
+    ==================  =======================================================================
     """
     whole = totals(measured, "frontier")
     if whole.empty:

@@ -4,7 +4,7 @@ import ast
 import doctest
 import functools
 import graphlib
-import importlib.util
+import importlib
 import inspect
 import itertools
 import json
@@ -18,6 +18,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import grimp
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -255,47 +256,36 @@ def test_an_import_that_points_up_is_found(tmp_path):
         assert found in report
 
 
-def imported_files(library):
+def imported_files(package):
     """Return the modules that each module imports, wherever it does: in a function, for types."""
-    files = {
-        ".".join(("elevatorlab", *file.relative_to(library).parts))[: -len(".py")]: file
-        for file in library.rglob("*.py")
+    graph = grimp.build_graph(package, cache_dir=None)
+    return {
+        name: {
+            outer
+            for found in graph.find_modules_directly_imported_by(name)
+            # A package that is entered from outside runs its own file first.
+            for outer in itertools.accumulate(found.split("."), "{}.{}".format)
+            if not f"{name}.".startswith(f"{outer}.")
+        }
+        for name in graph.modules
     }
-    files = {name.removesuffix(".__init__"): file for name, file in files.items()}
-    graph = {}
-    for name, file in files.items():
-        package = name if file.stem == "__init__" else name.rpartition(".")[0]
-        found = set()
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Import):
-                named = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-                named = [f"{base}.{alias.name}" for alias in node.names]
-                named = [one if one in files else base for one in named]
-            else:
-                continue
-            for one in named:
-                # A package that is entered from outside runs its own file first.
-                outer = [one, *(one[: dot.start()] for dot in re.finditer(r"\.", one))]
-                found |= {each for each in outer if not f"{name}.".startswith(f"{each}.")}
-        graph[name] = found & set(files)
-    return graph
 
 
 def test_no_circle_of_files():
-    graph = imported_files(PROJECT / "lib/elevatorlab")
+    graph = imported_files("elevatorlab")
     assert sum(map(len, graph.values())) > 1000
     graphlib.TopologicalSorter(graph).prepare()  # a CycleError names the circle
 
 
-def test_a_circle_of_files_is_found(tmp_path):
-    (tmp_path / "one.py").write_text("def late():\n    from .inner import two\n")
-    (tmp_path / "inner").mkdir()
-    (tmp_path / "inner/__init__.py").write_text("from ..one import late\n")
-    (tmp_path / "inner/two.py").write_text("")
-    with pytest.raises(graphlib.CycleError, match=r"elevatorlab\.one.*elevatorlab\.inner'"):
-        graphlib.TopologicalSorter(imported_files(tmp_path)).prepare()
+def test_a_circle_of_files_is_found(tmp_path, monkeypatch):
+    (tmp_path / "round/inner").mkdir(parents=True)
+    (tmp_path / "round/__init__.py").write_text("")
+    (tmp_path / "round/one.py").write_text("def late():\n    from .inner import two\n")
+    (tmp_path / "round/inner/__init__.py").write_text("from ..one import late\n")
+    (tmp_path / "round/inner/two.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(graphlib.CycleError, match=r"round\.one.*round\.inner'"):
+        graphlib.TopologicalSorter(imported_files("round")).prepare()
 
 
 @pytest.fixture(scope="module")

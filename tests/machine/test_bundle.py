@@ -19,6 +19,7 @@ from elevatorlab.sharing import bundles, verification
 from elevatorlab.sharing.bundles import manifest, reading
 from elevatorlab.showing.report import write_report
 from elevatorlab.trial import parse
+from elevatorlab.trial.trial import content_hash
 from fake_testbed import FakeTestbed
 from helpers import cli
 from synthetic import write_results
@@ -189,12 +190,19 @@ def test_a_table_that_the_results_do_not_give_is_found(made, changed, tmp_path):
     assert f"the report's table is NOT what the results give ({STUDY}.csv)" in run.stdout
 
 
-def test_a_trial_under_another_name_is_found(made, changed):
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ((b'"seed": 1', b'"seed": 2'), "another trial than its folder's name says"),
+        ((b"{", b"\xff{"), "no JSON"),
+    ],
+)
+def test_a_trial_under_another_name_is_found(made, changed, other, said):
     name = next(n for n in zipfile.ZipFile(made).namelist() if n.endswith("/trial.json"))
-    trial = content_of(made, name).replace(b'"seed": 1', b'"seed": 2')
+    trial = content_of(made, name).replace(*other)
     run = cli("verify", changed(rehashed(made, {name: trial})))
     assert run.returncode == 1
-    assert f"{name}: another trial than its folder's name says" in run.stderr
+    assert f"{name}: {said}" in run.stderr
 
 
 def refused(error_of, file):
@@ -414,9 +422,8 @@ def test_trials_of_another_version_are_left_out(simulated, tmp_path):
     simulated = shutil.copytree(simulated, tmp_path / "results")
     place = next(simulated.glob("*/*/trial.json")).parent
     content = {**json.loads((place / "trial.json").read_text()), "colour": "blue"}
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    (place / "trial.json").write_text(text)
-    place.rename(place.with_name(hashlib.sha256(text.encode()).hexdigest()[:20]))
+    (place / "trial.json").write_text(json.dumps(content))
+    place.rename(place.with_name(content_hash(content)))
     bundles.write(simulated, tmp_path / "b.zip", no_report)
     with bundles.Bundle(tmp_path / "b.zip") as bundle:
         stored, left_out = verification.unpacked(bundle, tmp_path / "unpacked")

@@ -300,8 +300,7 @@ class Trial(Record):
 
     def canonical_json(self) -> str:
         """Return the one spelling of this trial that is hashed."""
-        content = self.model_dump(mode="json")
-        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return _canonical(self.model_dump(mode="json"))
 
     @property
     def needed_processors(self) -> int:
@@ -311,7 +310,16 @@ class Trial(Record):
     @property
     def hash(self) -> str:
         """First 20 hexadecimal digits of the SHA-256 of `canonical_json`."""
-        return hashlib.sha256(self.canonical_json().encode()).hexdigest()[:20]
+        return content_hash(self.model_dump(mode="json"))
+
+
+def content_hash(content: object) -> str:
+    """Return the hash of a trial whose JSON has this content, be it valid here or not."""
+    return hashlib.sha256(_canonical(content).encode()).hexdigest()[:20]
+
+
+def _canonical(content: object) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
 def parse(content: object) -> Trial:

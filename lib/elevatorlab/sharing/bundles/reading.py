@@ -15,6 +15,7 @@ from typing import NoReturn, Self
 from ... import scratch
 from ...errors import ElevatorLabError
 from ...records import checked
+from ...trial.trial import content_hash
 from .manifest import FORMAT, NAME, RESULTS, Manifest, ManifestEntry, safe
 
 #: Limits above the size of any bundle of ours: a stranger's could be made to fill the disk.
@@ -142,7 +143,7 @@ class Bundle:
         return hashlib.sha256(content).hexdigest()
 
     def unpack(self, folder: Path) -> None:
-        """Check every file, and write all files below `folder`."""
+        """Check every file and each trial's name, and write all files below `folder`."""
         if damage := self.damage() or self.misnamed():
             more = f"\n... and {len(damage) - 20} more" if len(damage) > 20 else ""
             raise ElevatorLabError(
@@ -162,9 +163,12 @@ class Bundle:
         for name, entry in self.manifest.files.items():
             parts = name.split("/")
             if parts[0] == RESULTS and len(parts) == 4 and parts[3] == "trial.json":
-                content = json.loads(b"".join(self._chunks(name, entry.size_bytes)))
-                spelled = json.dumps(content, sort_keys=True, separators=(",", ":"))
-                if hashlib.sha256(spelled.encode()).hexdigest()[:20] != parts[2]:
+                try:
+                    content = json.loads(b"".join(self._chunks(name, entry.size_bytes)))
+                except (*_DAMAGED, ValueError):
+                    found.append(f"{name}: no JSON")
+                    continue
+                if content_hash(content) != parts[2]:
                     found.append(f"{name}: another trial than its folder's name says")
         return found
 

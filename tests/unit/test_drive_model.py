@@ -9,7 +9,7 @@ import pytest
 
 import drive_model
 from elevatorlab.analysis.indices import demerit
-from elevatorlab.drives import drawing, replaying
+from elevatorlab.drives import replaying
 from elevatorlab.paths import DATA, PROJECT
 from elevatorlab.trial.drive_records import DriveRecord
 from elevatorlab.trial.drives import drive
@@ -76,7 +76,7 @@ def test_the_page_of_drives_tells_how_near_each_drive_is(stored_kinds):
 
 
 def test_the_page_of_drives_has_every_kind_of_request(stored_kinds):
-    assert drawing.nearness_by_kind(stored_kinds) in PAGE
+    assert replaying.nearness_by_kind(stored_kinds) in PAGE
 
 
 @pytest.mark.parametrize("name", MEASURED)

@@ -211,7 +211,7 @@ def replays(out: FigureOption = None) -> None:
         requests = traces.read(trace, device.drive.capacity_sectors)
         found.append(replaying.replay(device, requests, say=lambda text: print(text)))
     kinds = pd.concat([one.kinds.assign(drive=one.drive.profile) for one in found])
-    print(drawing.nearness(found), drawing.nearness_by_kind(kinds), sep="\n\n")
+    print(replaying.nearness(found), replaying.nearness_by_kind(kinds), sep="\n\n")
     folder = out or BUILD / "drives" / "figures"
     tell(save(drawing.response_times(found), folder, "drives"))
     kinds.to_csv(folder / "kinds.csv", index=False)

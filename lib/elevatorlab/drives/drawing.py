@@ -7,24 +7,18 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ..showing.style import GREY, style
+from ..showing.style import BLUE, GREY, VERMILION, style
 from ..trial.drive_records import DriveRecord, held_sectors
-from .replaying import KIND, Replayed
+from .replaying import Replayed
 
 #: Numbers of places on the drive, and of angles of the platter, that represent all of them.
 PLACES, ANGLES = 400, 16
 
-#: A kind of requests is far from the real drive from so many times the demerit figure of all on.
-FAR = 1.5
-#: Fewer requests of a kind say little.
-FEW = 100
-
-OURS, THEIRS = "#0072B2", "#D55E00"
+OURS, THEIRS = BLUE, VERMILION
 
 
 def seek_ms(drive: DriveRecord, cylinders: NDArray[Any]) -> NDArray[np.float64]:
@@ -73,6 +67,12 @@ def _cylinders(drive: DriveRecord, shares: NDArray[np.float64]) -> NDArray[np.fl
     return np.asarray(np.floor(first + within * cylinders), float)
 
 
+def zone_mib_s(drive: DriveRecord) -> list[float]:
+    """Return the rate (MiB/s) under the head in each zone."""
+    turns_s = drive.rotation_rpm / 60
+    return [zone.sectors_per_track * 512 / 2**20 * turns_s for zone in drive.zones]
+
+
 def as_json(drive: DriveRecord) -> dict[str, Any]:
     """Return a drive's properties, as `elevatorlab drive show --json` prints them."""
     turn_ms = 60_000 / drive.rotation_rpm
@@ -93,9 +93,9 @@ def as_json(drive: DriveRecord) -> dict[str, Any]:
                 "first_cylinder": zone.first_cylinder,
                 "last_cylinder": zone.last_cylinder,
                 "sectors_per_track": zone.sectors_per_track,
-                "mib_s": zone.sectors_per_track * 512 / 2**20 / (turn_ms / 1000),
+                "mib_s": rate,
             }
-            for zone in drive.zones
+            for zone, rate in zip(drive.zones, zone_mib_s(drive), strict=True)
         ],
         "random_read_ms": {
             "mean": float(times_ms.mean()),
@@ -122,9 +122,8 @@ def _draw_curve(axes: Axes, drive: DriveRecord) -> None:
 
 
 def _draw_zones(axes: Axes, drive: DriveRecord) -> None:
-    rates = [zone["mib_s"] for zone in as_json(drive)["zones"]]
     edges = [zone.first_cylinder for zone in drive.zones] + [drive.zones[-1].last_cylinder + 1]
-    axes.stairs(rates, edges, color=OURS, linewidth=1.4)
+    axes.stairs(zone_mib_s(drive), edges, color=OURS, linewidth=1.4)
     axes.set(
         title="Zones", xlabel="cylinder, from the rim", ylabel="under the head (MiB/s)", ylim=0
     )
@@ -135,38 +134,6 @@ def _draw_times(axes: Axes, drive: DriveRecord) -> None:
     axes.hist(times_ms, bins=60, density=True, color=OURS)
     axes.axvline(times_ms.mean(), color=GREY, linestyle=":")
     axes.set(title="Random reads of 4 KiB", xlabel="service time (ms)", yticks=[])
-
-
-def nearness(replayed: Sequence[Replayed]) -> str:
-    """Return the table of docs/drives.md, which compares modelled drives with the real ones."""
-    rows = ["| drive | requests | demerit here | DiskSim's | mean here | mean, real |"]
-    rows.append("| --- " * 6 + "|")
-    for one in replayed:
-        figures, known_ms = one.as_json(), one.drive.drive.disksim_demerit_ms
-        cells = [
-            *(one.drive.profile, f"{figures['requests']:,}", f"{figures['demerit_ms']:.3f} ms"),
-            "" if known_ms is None else f"{known_ms:.3f} ms",
-            *(f"{figures[mean]:.2f} ms" for mean in ("mean_ms", "real_mean_ms")),
-        ]
-        rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows)
-
-
-def nearness_by_kind(kinds: pd.DataFrame) -> str:
-    """Return the table of docs/drives.md that compares drives by kind of request.
-
-    `kinds`: rows of `replaying.kinds` behind a column `drive`. A cell says by how much the mean is
-    off (%), and how many times the demerit figure of all requests the kind's is: bold where these
-    are `FAR` or more. A kind with fewer than `FEW` requests has no cell.
-    """
-    off = 100 * (kinds["mean_ms"] / kinds["real_mean_ms"] - 1)
-    times = kinds["of_whole"].map(lambda one: f"**{one:.2f}**" if one >= FAR else f"{one:.2f}")
-    cells = off.map("{:+.1f} %, ".format) + times
-    enough = kinds.assign(cell=cells)[kinds["requests"] >= FEW]
-    table = enough.pivot(index=KIND, columns="drive", values="cell").fillna("")
-    lines = [[*KIND, *table.columns], ["---"] * (len(KIND) + len(table.columns))]
-    lines += [[*kind, *row] for kind, row in zip(table.index, table.to_numpy(), strict=True)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def response_times(replayed: Sequence[Replayed]) -> Figure:

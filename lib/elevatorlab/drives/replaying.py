@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -183,3 +183,41 @@ def replay(
     if share.todo(kept):
         jobs.run_shares([share], kept)
     return Replayed(drive, requests, store.folder(kept, testbed) / trial.hash)
+
+
+#: A kind whose demerit figure is this many times that of all requests is far from the real drive.
+FAR = 1.5
+#: Fewer requests of a kind say little.
+FEW = 100
+
+
+def nearness(replayed: Sequence[Replayed]) -> str:
+    """Return the table of docs/drives.md, which compares modelled drives with the real ones."""
+    rows = ["| drive | requests | demerit here | DiskSim's | mean here | mean, real |"]
+    rows.append("| --- " * 6 + "|")
+    for one in replayed:
+        figures, known_ms = one.as_json(), one.drive.drive.disksim_demerit_ms
+        cells = [
+            *(one.drive.profile, f"{figures['requests']:,}", f"{figures['demerit_ms']:.3f} ms"),
+            "" if known_ms is None else f"{known_ms:.3f} ms",
+            *(f"{figures[mean]:.2f} ms" for mean in ("mean_ms", "real_mean_ms")),
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def nearness_by_kind(kinds: pd.DataFrame) -> str:
+    """Return the table of docs/drives.md that compares drives by kind of request.
+
+    `kinds`: rows of the function `kinds`, with a column `drive` before them. A cell says by how
+    much the mean is off (%), and how many times the demerit figure of all requests the kind's is:
+    bold where these are `FAR` or more. A kind with fewer than `FEW` requests has no cell.
+    """
+    off = 100 * (kinds["mean_ms"] / kinds["real_mean_ms"] - 1)
+    times = kinds["of_whole"].map(lambda one: f"**{one:.2f}**" if one >= FAR else f"{one:.2f}")
+    cells = off.map("{:+.1f} %, ".format) + times
+    enough = kinds.assign(cell=cells)[kinds["requests"] >= FEW]
+    table = enough.pivot(index=KIND, columns="drive", values="cell").fillna("")
+    lines = [[*KIND, *table.columns], ["---"] * (len(KIND) + len(table.columns))]
+    lines += [[*kind, *row] for kind, row in zip(table.index, table.to_numpy(), strict=True)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

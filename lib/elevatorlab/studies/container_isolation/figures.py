@@ -49,18 +49,24 @@ _RESIDUALS = (
     "The lower panel has the residuals: measured value minus curve. The exact solution is "
     "mean-value analysis. "
 )
-OF_EQUAL = ("iops", "write_kb_s", "utilization_percent", "queue_length")
-"""The quantities of equal containers that Figures 1 to 4 show."""
+OF_EQUAL = {
+    "figure-1": "iops",
+    "figure-2": "write_kb_s",
+    "figure-3": "utilization_percent",
+    "figure-4": "queue_length",
+}
+"""The quantity of equal containers that each of Figures 1 to 4 shows."""
 
 CAPTIONS = {
     "overview": "Counterpart of the paper's Figure 5: wait against the utilisation of a "
     "container's own device. Both lines are computed from the paper's first point alone; only the "
     "closed law comes near the other points.",
     **{
-        f"figure-{number}": _OF_N.format(
-            number=number, see=_LIMIT if CLOSED_BUSY in RIVALS[quantity] else _BAND
+        name: _OF_N.format(
+            number=name.removeprefix("figure-"),
+            see=_LIMIT if CLOSED_BUSY in RIVALS[quantity] else _BAND,
         )
-        for number, quantity in enumerate(OF_EQUAL, 1)
+        for name, quantity in OF_EQUAL.items()
     },
     "figure-6": "Counterpart of the paper's Figure 6: wait of normal and overloaded containers, "
     "alone and together, with 95 % confidence intervals (0 normal containers: overloaded alone). "
@@ -97,10 +103,8 @@ DETAILS = {
     "figure-9": f"With three overloading writers, the wait before the tenth second is close "
     f"to the paper's. {_DISK}",
     **{
-        f"figure-{number}": _RESIDUALS
-        + (f"{_BAND} " if CLOSED_BUSY in RIVALS[quantity] else "")
-        + _DISK
-        for number, quantity in enumerate(OF_EQUAL, 1)
+        name: _RESIDUALS + (f"{_BAND} " if CLOSED_BUSY in RIVALS[quantity] else "") + _DISK
+        for name, quantity in OF_EQUAL.items()
     },
     "open-and-closed": "The figure uses the disk's own account, because the kernel's busy time is "
     "too low by a third for closed writers at saturation. The two laws use the disk's own "
@@ -115,7 +119,7 @@ DETAILS = {
     "seeds. Settings with a wait above 7.5 ms (1.5 times the SLA) are not drawn. A dot is large "
     f"if no wait exceeded the SLA later than 250 ms after the overload began. {_DISK}",
 }
-"""How each figure was made. What the analysis says about a run is added (`_judged`)."""
+"""How each figure was made. What the analysis says about a run is added (`_remark`)."""
 KEPT = ("overview", "figure-6", "comparison")
 """The figures for the main text of a paper; the others are for its appendix."""
 
@@ -160,7 +164,7 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
             details[name + ending] = DETAILS[name] + words
             shows[name + ending] = {**SHOWS.get(name, {}), **above}
     arms = {"container": "containers"}
-    says: dict[str, Any] = {"shows": shows, "remark": _judged, "kept": KEPT, "details": details}
+    says: dict[str, Any] = {"shows": shows, "remark": _remark, "kept": KEPT, "details": details}
     return of_every_run(measured, draw, captions, arms, "write_kib_s", **says)
 
 
@@ -188,7 +192,7 @@ def _of_containers(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Fig
 
     return {
         "overview": wait(rows),
-        **{f"figure-{number}": curves(rows, name) for number, name in enumerate(OF_EQUAL, 1)},
+        **{name: curves(rows, quantity) for name, quantity in OF_EQUAL.items()},
         "figure-6": overload(rows),
         "open-and-closed": open_and_closed(rows),
         "figure-8": rates_over_time(published, rows),
@@ -208,17 +212,17 @@ def _of_mechanisms(rows: pd.DataFrame) -> dict[str, Figure]:
     return {**drawn, "frontier": frontier(rows)} if "frontier" in set(rows["experiment"]) else drawn
 
 
-def _judged(name: str, run: Run) -> str:
+def _remark(name: str, run: Run) -> str:
     """Return what the analysis says about a figure of a run; an empty text if it says nothing."""
     if name == "comparison":
         return f"{better_than_slae(run.rows)} {fairness(run.rows)}".strip()
     for ending, rows in reversed([*_of_schedulers(run.rows)]):
         if name.endswith(ending):
-            return _judged_above(name.removesuffix(ending), rows)
+            return _remark_on_one_scheduler(name.removesuffix(ending), rows)
     return ""
 
 
-def _judged_above(name: str, rows: pd.DataFrame) -> str:
+def _remark_on_one_scheduler(name: str, rows: pd.DataFrame) -> str:
     """Return what the analysis says about a figure with one scheduler of the disk."""
     loads = by_load(rows)
     if name == "overview":
@@ -227,10 +231,7 @@ def _judged_above(name: str, rows: pd.DataFrame) -> str:
         return " ".join([found.sentence if found else "", _knee(knee)]).strip()
     if name == "open-and-closed":
         return _queues(rows)
-    quantity = dict(enumerate(OF_EQUAL, 1)).get(int(name[-1]) if name[-1].isdigit() else 0)
-    if quantity is None:
-        return ""
-    found = curves_over_containers(loads, quantity)
+    found = curves_over_containers(loads, OF_EQUAL[name]) if name in OF_EQUAL else None
     return found.sentence if found else ""
 
 

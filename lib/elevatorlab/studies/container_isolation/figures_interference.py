@@ -16,12 +16,12 @@ from ...analysis.models import CLOSED_BUSY, CLOSED_SHARE, LOGARITHMIC, POWER
 from ...analysis.queueing import interactive_wait_ms, md1_wait_ms, mean_value_analysis, mm1_wait_ms
 from ...showing.labels import End, label_ends
 from ...showing.panels import curve
-from ...showing.style import GREY, ONE_COLUMN, PREDICTED, TWO_COLUMNS, WARNING
+from ...showing.style import BLUE, GREY, ONE_COLUMN, PREDICTED, TWO_COLUMNS, WARNING
 from .measures import ONE_SERVER, QUANTITIES, by_load, curves_over_containers, knee_of, rises, waits
 from .published import endpoint, endpoints, printed_wait_ms
 from .trials_containers import REQUEST_BYTES, THINK_US, service_ms
 
-MEASURED, PUBLISHED = "#0072B2", "black"
+MEASURED, PUBLISHED = BLUE, "black"
 _CLOSED = {"color": "#222222", "linestyle": "-", "marker": "."}
 LAWS: dict[str, dict[str, Any]] = {
     POWER.name: {"color": "#5A5A5A", "linestyle": "--", "marker": "x"},

@@ -205,7 +205,7 @@ def statements(study: str, data: Path = DATA) -> list[Statement]:
     """Expand a study's claim families over its published tables."""
     path = _claims_path(study, data)
     file = _claims_file(path)
-    found = [one for family in file.families for one in _expand(family, file, data)]
+    found = [one for family in file.families for one in _expanded(family, path, file, data)]
     repeated = [name for name, n in Counter(one.claim["id"] for one in found).items() if n > 1]
     if repeated:
         raise ElevatorLabError(f"{path}: expected one claim per id, found several for {repeated}")
@@ -225,38 +225,62 @@ def statements(study: str, data: Path = DATA) -> list[Statement]:
 
 def about(study: str, data: Path = DATA) -> About:
     """Return who published a study's document; nothing of one whose claims are not in `data`."""
-    path = _claims_path(study, data)
-    return _claims_file(path).about if path.is_file() else About()
+    return _of_any_study(study, data).about
 
 
 def headline(study: str) -> str:
     """Return the id of the claim that stands for a study's document; "" if none is named."""
-    path = _claims_path(study, DATA)
-    named = _claims_file(path).headline if path.is_file() else ""
+    named = _of_any_study(study, DATA).headline
     return f"{study}/{named}" if named else ""
 
 
 def labels(study: str) -> dict[str, str]:
     """Return what a reader calls the values in a study's claims; nothing of one without a file."""
-    path = _claims_path(study, DATA)
-    return _claims_file(path).labels if path.is_file() else {}
+    return _of_any_study(study, DATA).labels
+
+
+def _of_any_study(study: str, data: Path) -> ClaimsFile:
+    """Return a study's claims; none of a study that has no file."""
+    path = _claims_path(study, data)
+    if path.is_file():
+        return _claims_file(path)
+    return ClaimsFile(study=study, document="", families=[])
 
 
 def _claims_path(study: str, data: Path) -> Path:
     return data / "claims" / f"{study}.yaml"
 
 
+@cache
 def _claims_file(path: Path) -> ClaimsFile:
+    # The parser in C is ten times as fast, where PyYAML was built with it.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return ClaimsFile.model_validate(_from_yaml(path))
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+        return ClaimsFile.model_validate(content)
+    except OSError as problem:
+        raise ElevatorLabError(
+            f"{path}: expected a study's claim families; found: {problem.strerror}"
+        ) from None
+    except yaml.YAMLError as problem:
+        found = " ".join(str(problem).split())
+        raise ElevatorLabError(f"{path}: expected YAML; found: {found}") from None
     except ValidationError as error:
         raise ElevatorLabError(f"{path} does not describe claim families: {error}") from None
 
 
-def _from_yaml(path: Path) -> object:
-    """Read a YAML file by the parser in C, ten times as fast, where PyYAML was built with it."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+def _expanded(family: Family, path: Path, file: ClaimsFile, data: Path) -> list[Statement]:
+    try:
+        return list(_expand(family, file, data))
+    except KeyError as unknown:
+        raise ElevatorLabError(
+            f"{path}: family {family.id}: expected a column of its table, or a name in `each`; "
+            f"found {unknown}"
+        ) from None
+    except (ValueError, IndexError) as problem:
+        raise ElevatorLabError(
+            f"{path}: family {family.id}: expected patterns with {{name}}; found: {problem}"
+        ) from None
 
 
 def _expand(family: Family, file: ClaimsFile, data: Path) -> Iterable[Statement]:
@@ -318,8 +342,10 @@ def _quantity(filled: str) -> str:
 
 
 def _datum(family: Family, source: Source, names: dict[str, Any]) -> str:
-    pattern = family.datum or f"{source}: {family.column or family.words}"
-    return pattern.format_map(names) if family.datum or family.column else pattern
+    if family.datum:
+        return family.datum.format_map(names)
+    where = family.column.format_map(names) if family.column else family.words
+    return f"{source}: {where}"
 
 
 def _slug(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from functools import cache
 
 from markupsafe import Markup, escape
 
@@ -77,7 +76,7 @@ def labelled(text: str, study: str) -> str:
     >>> labelled("latency_us of as_published", "vm_vs_container"), labelled("slice_idle 8 ms", "")
     ('latency in us of cache warm', '`slice_idle` 8 ms')
     """
-    known = _labels(study)
+    known = families.labels(study)
     text = _SETTING.sub(lambda found: known.get(found[0], found[0]), text)
     return _IDENTIFIER.sub(lambda found: _label(found[0], known), text)
 
@@ -90,7 +89,7 @@ def place(text: str, study: str) -> str:
     >>> place("high_read_latency, direct, vm, bfq, nan", "vm_vs_container")
     'Test 2, direct I/O, VM, bfq'
     """
-    known = _labels(study)
+    known = families.labels(study)
 
     def label(part: str) -> str:
         if part in known and part not in OF_THE_KERNEL:
@@ -139,12 +138,6 @@ def measured_value(claim: Claim) -> str:
     digits = borne(value, (first.high - first.low) / 2)
     difference = within(first.value, first.low, first.high)
     return f"{plain(value, digits)} {claim.unit}".rstrip() + f"; the difference is {difference}"
-
-
-@cache
-def _labels(study: str) -> Mapping[str, str]:
-    """Return a study's labels, read once: a page asks for them thousands of times."""
-    return families.labels(study)
 
 
 def _label(name: str, known: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from ..plugins.schedulers import room_for
 from ..results import trace
-from ..showing.style import style
+from ..showing.style import VERMILION, style
 from ..showing.travel import screen, written
 from ..trial import Trial
 from ..trial.drive_records import Queue
@@ -33,7 +33,7 @@ SCHEDULERS = ("none", "sstf", "look", "c-look", "mq-deadline", "kyber", "bfq")
 ROOM, DEPTH = 64, 32
 
 #: The parts of a request's time, each with its colour (Okabe and Ito).
-PARTS = {"seek_us": "#D55E00", "rotation_us": "#56B4E9", "media_us": "#009E73"}
+PARTS = {"seek_us": VERMILION, "rotation_us": "#56B4E9", "media_us": "#009E73"}
 NAMES = {"seek_us": "seek", "rotation_us": "wait for the platter", "media_us": "transfer"}
 
 

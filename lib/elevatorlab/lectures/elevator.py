@@ -7,13 +7,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ..plugins.schedulers import OF_THE_KERNEL, room_for
-from ..showing.style import COLOURS, GREY, style
+from ..showing.style import COLOURS, GREY, VERMILION, style
 from ..showing.travel import MIB_SECTORS, draw_places, travel_mib
 from ..trial import Trial
 from . import experiments
 from .experiments import FinishedTrial
-
-SCHEDULERS = OF_THE_KERNEL
 
 #: In `deadlines`, the stream begins at the first place; the far reader reads below the second.
 STREAM_MIB, FAR_MIB = 32, 16
@@ -24,7 +22,7 @@ ROOM = 64
 
 
 def orders(
-    schedulers: Sequence[str] = SCHEDULERS, depth: int = 32, requests: int = 96
+    schedulers: Sequence[str] = OF_THE_KERNEL, depth: int = 32, requests: int = 96
 ) -> dict[str, Trial]:
     """Return a trial for each scheduler: the same random reads, `depth` of them at a time."""
     reads = experiments.fio("reader", rw="randread", iodepth=depth, number_ios=requests)
@@ -37,7 +35,7 @@ def rooms(values: Sequence[int] = (4, 8, 32)) -> dict[str, Trial]:
     return {f"room for {room}": _traced("mq-deadline", (reads,), room=room) for room in values}
 
 
-def merges(schedulers: Sequence[str] = SCHEDULERS) -> dict[str, Trial]:
+def merges(schedulers: Sequence[str] = OF_THE_KERNEL) -> dict[str, Trial]:
     """Return a trial for each scheduler: 128 reads of 4 KiB, each where the last one ended."""
     reads = experiments.fio("reader", rw="read", iodepth=32, number_ios=128)
     return {name: _traced(name, (reads,)) for name in schedulers}
@@ -101,7 +99,7 @@ def draw_orders(ran: Mapping[str, FinishedTrial]) -> Figure:
 
 
 def order_table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
-    """Return, for each scheduler, the number, direction and travel of the same requests."""
+    """Return the number, direction and travel of each trial's requests."""
     rows = {}
     for name, one in ran.items():
         found, events = one.requests, one.events["event"]
@@ -115,7 +113,7 @@ def order_table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
 
 
 def merge_table(ran: Mapping[str, FinishedTrial]) -> pd.DataFrame:
-    """Return how many of 128 reads of 4 KiB became how many requests."""
+    """Return how many requests each trial's reads became."""
     rows = {}
     for name, one in ran.items():
         events, sizes_kib = one.events["event"].value_counts(), one.requests["bytes"] / 1024
@@ -139,14 +137,14 @@ def draw_deadlines(ran: Mapping[str, FinishedTrial]) -> Figure:
         figure = Figure(figsize=(8, 2 + 1.3 * len(ran)))
         panels = figure.subplots(len(ran), 1, sharex=True, sharey=True)
         for panel, (name, one) in zip(panels, ran.items(), strict=True):
-            far = one.requests["sector"] < STREAM_MIB * MIB_SECTORS
-            for chosen, colour, label in ((~far, GREY, "stream"), (far, "#D55E00", "far reader")):
-                some = one.requests[chosen]
+            of = by_place(one.requests)
+            for label, colour in (("stream", GREY), ("far reader", VERMILION)):
+                some = one.requests[of == label]
                 times_ms = 1000 * (some["issued_s"] - one.requests["issued_s"].min())
                 places_mib = some["sector"] / MIB_SECTORS
                 panel.plot(times_ms, places_mib, ".", color=colour, ms=4, label=label)
             title = name if name == "none" else f"mq-deadline, read_expire {name}"
-            panel.set_title(f"{title}: far reader served {far.sum()} times")
+            panel.set_title(f"{title}: far reader served {len(some)} times")
         panels[1].legend(loc="lower right", ncols=2, bbox_to_anchor=(1, 0.25))
         panels[-1].set_xlabel("time of issue (ms)")
         figure.supylabel("place on the disk (MiB)", fontsize=9)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ..analysis import queueing
 from ..analysis.knee import range_knee
-from ..showing.style import GREY, style
+from ..showing.style import BLUE, GREY, VERMILION, style
 from ..trial import PacedDisk, PacedWrites, Trial
 from . import experiments
 from .experiments import FinishedTrial
@@ -18,7 +18,7 @@ SERVICE_MS, THINK_MS = 10.0, 40.0
 PHASE_S = 6
 
 #: The colours of the two kinds of load (Okabe and Ito).
-OPEN, CLOSED = "#0072B2", "#D55E00"
+OPEN, CLOSED = BLUE, VERMILION
 
 
 def server(service: str = "exponential") -> PacedDisk:

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ..analysis.indices import jain
-from ..showing.style import GREY, style
+from ..showing.style import BLUE, GREY, VERMILION, style
 from ..trial import PacedDisk, PacedWrites, Trial
 from . import experiments
 from .experiments import FinishedTrial
@@ -16,7 +16,7 @@ from .experiments import FinishedTrial
 NAMES = ("left", "right")
 
 #: The colours of the two groups (Okabe and Ito).
-COLOUR = {"left": "#0072B2", "right": "#D55E00"}
+COLOUR = {"left": BLUE, "right": VERMILION}
 SLA_WAIT_MS = 8.0
 
 #: Room for all requests, and no favours for processes that seem interactive: only weights decide.

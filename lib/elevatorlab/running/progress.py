@@ -30,10 +30,9 @@ Note = Callable[[str], None]
 
 @contextmanager
 def shown(what: str = "trials") -> Iterator[tuple[Update, Note]]:
-    """Show progress on standard error, or below the cell of a notebook.
+    """Show progress on standard error, or below the cell of a notebook; give `Update` and `Note`.
 
-    Returns `update`: ``update(done, total, trial)``, before the first trial (with 0 done) and after
-    each trial. Returns `note`: ``note(text)``, now and then during a long trial.
+    A call of `Update` with 0 done starts the clock.
     """
     console = Console(stderr=True)
     if console.is_jupyter:
@@ -127,16 +126,16 @@ class Lines:
         self.start_s = time.monotonic()
         self.told_s = 0.0
 
-    def _too_soon(self) -> bool:
+    def _take_turn(self) -> bool:
+        """Tell whether a line is due; if so, the next one is due `LINE_EVERY_S` from now."""
         now_s = time.monotonic()
-        if now_s - self.told_s < LINE_EVERY_S:
-            return True
-        self.told_s = now_s
-        return False
+        if due := now_s - self.told_s >= LINE_EVERY_S:
+            self.told_s = now_s
+        return due
 
     def note(self, text: str) -> None:
         """Print a line about a running trial, unless a line was printed a moment ago."""
-        if not self._too_soon():
+        if self._take_turn():
             print(text, file=sys.stderr)
 
     def update(self, done: int, total: int, trial: Any) -> None:
@@ -148,7 +147,7 @@ class Lines:
         if done == 0:
             self.start_s = now_s
             return
-        if self._too_soon() and 1 < done < total:
+        if not self._take_turn() and 1 < done < total:
             return
         left_min = (now_s - self.start_s) / done * (total - done) / 60
         print(f"{self.what}: {done} of {total}, about {left_min:.0f} min left", file=sys.stderr)

@@ -106,6 +106,8 @@ PREDICTED: dict[str, Any] = {"linestyle": ":", "linewidth": 1.2}
 """Predicted curves are dotted, and have no markers."""
 
 GREY = "#5A5A5A"
+BLUE, VERMILION = "#0072B2", "#D55E00"
+"""Two of Okabe and Ito's colours, for two things that are no schedulers."""
 WARNING = "#A63A00"
 """For words that a reader must not overlook; dark enough for small print."""
 

@@ -17,7 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from .. import scratch
-from .style import COLOURS, GREY, style
+from .style import BLUE, COLOURS, GREY, style
 
 MIB_SECTORS = 2048
 
@@ -89,7 +89,7 @@ def draw_travel(traced: Mapping[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def animate(requests: pd.DataFrame, title: str, colour: str = "#0072B2") -> bytes:
+def animate(requests: pd.DataFrame, title: str, colour: str = BLUE) -> bytes:
     """Return a GIF of the head's way: a frame for each dispatch, with the waiting requests.
 
     `requests`: Of more than `FRAMES` requests, only some have a frame for their dispatch. Returns:

@@ -50,7 +50,9 @@ def read(file: Path) -> DriveRecord:
     These changes are made where the file needs them, and the record's `assumptions` name them:
 
     * Misread points of the seek curve are left out.
-    * A time on the bus of 0 is replaced by the time of a real bus.
+    * A time on the bus of 0 is replaced by that of the bus on which DiskSim has the drive, or else
+      by the median of DiskSim's buses. The bus then also says when a read sets out, if the file
+      does not.
     * A number of cylinders that is one too small for the last zone is raised by 1.
     * Parameters of DiskSim that the model does not have are left out.
 
@@ -59,7 +61,7 @@ def read(file: Path) -> DriveRecord:
     content = located_json.read(file)
     if not isinstance(content, Mapping):
         raise ElevatorLabError(f"{file}:1: expected the description of a drive; found no mapping")
-    left_out = misreadings(content.get(CURVE))
+    left_out = _misreadings(content.get(CURVE))
     filled = _without(content, left_out)
     for assume in (_with_bus, _with_last_cylinder, _without_unmodelled, _naming_falls):
         filled = assume(filled)
@@ -72,7 +74,7 @@ def read(file: Path) -> DriveRecord:
     raise ElevatorLabError(f"{file}:{located_json.line_of(file, place)}: {told}")
 
 
-def misreadings(curve: Any) -> list[int]:
+def _misreadings(curve: Any) -> list[int]:
     """Return the positions of points of a seek curve that were misread, if these are few.
 
     The program that extracts a curve from a drive now and then reports the time of another seek.
@@ -192,10 +194,10 @@ def _without_unmodelled(content: Mapping[str, Any]) -> Mapping[str, Any]:
     return _assuming(kept, f"Not modelled: {', '.join(unmodelled)}.")
 
 
-def _assuming(content: Mapping[str, Any], sentence: str) -> Mapping[str, Any]:
+def _assuming(content: Mapping[str, Any], assumption: str) -> Mapping[str, Any]:
     said = content.get("assumptions", [])
     # `DriveRecord` will refuse what is no list.
-    return {**content, "assumptions": [*said, sentence] if isinstance(said, list) else said}
+    return {**content, "assumptions": [*said, assumption] if isinstance(said, list) else said}
 
 
 def _place(error: Mapping[str, Any], left_out: list[int]) -> list[str | int]:

@@ -20,7 +20,7 @@ from .assignments import Assignment
 from .grade import KINDS, Grade, PartResult
 from .submissions import Submission
 
-YOURS = "#D55E00"
+YOURS = style.VERMILION
 
 
 def write(

@@ -319,11 +319,23 @@ SENTENCE = {
         ({"tolerance": {"value": 0.1, "of": "share", "reason": "so"}}, "fixed"),
         ({"place": None}, "needs `place`"),
         ({"each": {"x": [1, 2]}}, "one claim per id"),
+        ({"quantity": "{colour}"}, "family a: .* 'colour'"),
+        ({"quantity": "{"}, "family a: "),
     ],
 )
 def test_a_claims_file_that_makes_no_sense_is_refused(tmp_path, change, message):
     claims_file(tmp_path, **{**SENTENCE, **change})
     with pytest.raises(ElevatorLabError, match=message):
+        statements("s", tmp_path)
+
+
+def test_a_claims_file_that_is_no_yaml_or_not_there_is_named(tmp_path):
+    file = tmp_path / "claims/s.yaml"
+    with pytest.raises(ElevatorLabError, match=re.escape(str(file))):
+        statements("s", tmp_path)
+    file.parent.mkdir()
+    file.write_text("study: [")
+    with pytest.raises(ElevatorLabError, match=re.escape(str(file))):
         statements("s", tmp_path)
 
 
@@ -408,6 +420,11 @@ def test_claims_of_one_datum_or_of_one_measurement_are_one():
     assert same == [1, 1, 1, 2, 0]
     against = c.model_copy(update={"verdict": Verdict.CONTRADICTED})
     assert independent([a, b, against, d]) == {one.verdict: 1, Verdict.CONTRADICTED: 1}
+    only = b.model_copy(update={"verdict": Verdict.DIRECTION_ONLY})
+    open_one = c.model_copy(update={"verdict": Verdict.UNDECIDED})
+    assert independent([open_one, only]) == {Verdict.DIRECTION_ONLY: 1}
+    fine = b.model_copy(update={"verdict": Verdict.REPRODUCED})
+    assert independent([open_one, fine]) == {Verdict.UNDECIDED: 1}
     shared = adjust([a, b, c, d])
     assert [claim.shared_with for claim in shared] == [(), ("c",), ("b",), ()]
 

@@ -8,9 +8,11 @@ from collections.abc import Hashable, Iterable
 from .claim import Claim
 from .verdicts import Verdict
 
+#: A datum of which one claim has the published direction alone is not reproduced, whatever a claim
+#: that is undecided may come to.
 _FROM_WORST = (
-    *(Verdict.CONTRADICTED, Verdict.CALIBRATION_MISSED, Verdict.UNDECIDED),
-    *(Verdict.DIRECTION_ONLY, Verdict.REPRODUCED, Verdict.CALIBRATED),
+    *(Verdict.CONTRADICTED, Verdict.CALIBRATION_MISSED, Verdict.DIRECTION_ONLY),
+    *(Verdict.UNDECIDED, Verdict.REPRODUCED, Verdict.CALIBRATED),
 )
 
 

@@ -430,7 +430,7 @@ def _immediately(item: Statement, table: pd.DataFrame) -> Judgement:
     verdict, why, evidence = bounded(found, (-math.inf, SETTLING_S), neutral=SETTLING_S)
     reason = (
         f"It took {found.not_negative().text(' s')} until no normal container waited longer than "
-        f"{rows['sla_wait_ms'].iloc[0]:g} ms. Two control periods ({SETTLING_S} s) are allowed. "
+        f"{rows['sla_wait_ms'].iloc[0]:g} ms. At most {SETTLING_S} s are allowed. "
         f"{sentence(why)}."
     )
     return Judgement(verdict, six_digits(found.value), reason, evidence)

@@ -373,9 +373,10 @@ def _by_depth(judge: Judge) -> Judge:
     """Let a claim about one core be judged in both rigs, or in one where only that one matters.
 
     Where host and target share a processor, they have a link; where each has a processor of its
-    own, they have none. With a full queue, a link's delay takes no part: the second rig is like the
-    document's. With fewer requests in flight, both have to come to the same verdict, where both
-    have enough requests to tell.
+    own, they have none. With a full queue, a link's delay takes no part, and what it costs to
+    emulate the link is no cost of the document's: the second rig is like the document's. With fewer
+    requests in flight, no rig decides alone against the document, even where the other one has too
+    few requests to tell.
     """
     otherwise = _on_one_core(judge)
 
@@ -393,7 +394,11 @@ def _by_depth(judge: Judge) -> Judge:
             "with a processor each and no link": apart_of_it,
         }
         able = {rig: one for rig, one in both.items() if one.verdict != Verdict.NOT_TESTABLE}
-        return together(able, _RIG, 2) if len(able) == 2 else next(iter((able or both).values()))
+        if not able:
+            return next(iter(both.values()))
+        found = together(able, _RIG, len(both))
+        unable = [f"{sentence(rig)}: {one.reason}" for rig, one in both.items() if rig not in able]
+        return found._replace(reason=" ".join([found.reason, *unable]))
 
     return judged
 

@@ -114,13 +114,14 @@ _STATES: dict[str, str] = {
     if state in _SAID and not variant.endswith(DRIVE_SUFFIX)
 }
 """The state of the cache in each variant on the study's own disk; the published one is first."""
+_IDLE = "the device served no request, so no scheduler did anything"
 
 
 def _in_each_state(judge: Judge, of_schedulers: bool = False) -> Judge:
     """Let a claim about test 2, or about the virtual machine, be judged in each cache state.
 
-    `of_schedulers`: Whether it says what schedulers do, which nothing shows where the device served
-    no request.
+    `of_schedulers`: Whether it says what schedulers do. A state in which the device served no
+    request shows nothing of that: it is possible, but not measured.
     """
 
     @wraps(judge)
@@ -131,15 +132,14 @@ def _in_each_state(judge: Judge, of_schedulers: bool = False) -> Judge:
         is_open = test != TEST_1 or arm != "container"
         states = _states(table) if is_open else {"as_published": table}
         tests = [TEST_1, TEST_2] if test == "both_tests" else [test]
-        if of_schedulers:
-            states = {
-                state: rows
-                for state, rows in states.items()
-                if not all(_idle(rows, one, arm) for one in tests)
-            }
-        found = {state: judge(item, rows) for state, rows in states.items()}
+        idle = [
+            state
+            for state, rows in states.items()
+            if of_schedulers and all(_idle(rows, one, arm) for one in tests)
+        ]
+        found = {state: judge(item, rows) for state, rows in states.items() if state not in idle}
         if not found:
-            return not_testable("The device served no request, so no scheduler did anything.")
+            return not_testable(f"{sentence(_IDLE)}.")
         first = next(iter(found.values()))
         if first.verdict == Verdict.NOT_TESTABLE or not is_open:
             return first
@@ -148,7 +148,9 @@ def _in_each_state(judge: Judge, of_schedulers: bool = False) -> Judge:
             for state, one in found.items()
             if one.verdict != Verdict.NOT_TESTABLE
         }
-        return together(measured, _CACHE, len(states))
+        combined = together(measured, _CACHE, len(states))
+        shows_nothing = [f"{sentence(_STATES[state])}: {_IDLE}." for state in idle]
+        return combined._replace(reason=" ".join([combined.reason, *shows_nothing]))
 
     return judged
 

@@ -4,11 +4,13 @@ import json
 import re
 from collections import Counter
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from elevatorlab.judging import verdict_cache
 from elevatorlab.judging.claim import Role
+from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict
 from elevatorlab.lectures import arm, experiments, writers
 from elevatorlab.paths import DATA, PROJECT
@@ -362,6 +364,22 @@ def test_the_page_of_limits_tells_what_more_repetitions_changed(line):
     only = [pair for pair in pairs if pair[0] == Verdict.NOT_TESTABLE != pair[1]]
     found = [len(one) for one in (both, changed, undecided, turned, only)]
     assert found == [int(number) for number in printed]
+
+
+def test_a_99th_percentile_scatters_as_its_tolerance_says():
+    rows = load("stream_batching", "reference/paper")
+    point = ["target", "driver", "cores", "scheduler", "batch_nr", "batch_timeout_us"]
+    point += ["depth", "read_percent", "request_kib", "time_scale", "link_gbit_s"]
+    latencies = np.log(rows[["latency_p99_us", "latency_mean_us"]])
+    logs = latencies.groupby([rows[name] for name in point], dropna=False)
+    scatter = logs.std()[logs.size() >= 3]
+    times = (scatter["latency_p99_us"] / scatter["latency_mean_us"]).median()
+    (reason,) = {
+        one.claim["tolerance"].reason
+        for one in statements("stream_batching")
+        if one.claim["id"].endswith("p99-latency") and one.role == Role.PREDICTION
+    }
+    assert f"{times:.1f} times" in reason
 
 
 def test_every_stored_paper_reference_has_a_line_of_what_it_changed():

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import threading
+import time
 
 import pytest
 
@@ -29,7 +31,10 @@ MIB = 1 << 20
 
 
 class Audited(Tree):
-    """A host with the disk sda, its partition sda1, and one cgroup with the process 41."""
+    """A live host with the disk sda, its partition sda1, and one cgroup with the process 41.
+
+    While the audit pauses, its processes go on as until then, so all counts double.
+    """
 
     def __init__(self, folder, version, scheduler="none", wbt_us=0):
         super().__init__(folder, version)
@@ -37,6 +42,8 @@ class Audited(Tree):
         self.partition("sda1", "8:1", "sda")
         self.group = self.cgroup("batch")
         self.texts = []
+        self.live = True
+        self.meanwhile = self.double
 
     def disk(self, name, number, scheduler="none", wbt_us=0):
         self.device(name, number)
@@ -78,10 +85,20 @@ class Audited(Tree):
         """Put a process into a cgroup, which wrote so many bytes."""
         self.write("cgroup.procs", number, group)
         (self.proc / number).mkdir()
-        counts = f"wchar: {called}\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n"
-        (self.proc / number / "io").write_text(counts)
+        self.wrote(written, number, called)
         if mountinfo:
             (self.proc / number / "mountinfo").write_text(mountinfo)
+
+    def wrote(self, written, number="41", called=0):
+        counts = f"wchar: {called}\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n"
+        (self.proc / number / "io").write_text(counts)
+
+    def double(self):
+        counts = ("io.stat", "blkio.throttle.io_service*")
+        files = [file for name in counts for file in self.root.glob(f"**/{name}")]
+        for file in (*files, *self.proc.glob("*/io")):
+            numbers = re.compile(r"(?<=[= ])\d+(?= |$)", re.MULTILINE)
+            file.write_text(numbers.sub(lambda one: str(2 * int(one[0])), file.read_text()))
 
     def opened(self, path, mount, flags=os.O_WRONLY, number="41", file="3"):
         """Let a process have a file open."""
@@ -109,7 +126,11 @@ class Audited(Tree):
         return Host(self.hierarchy, self.topology, groups, parsed(self.texts), state, self.folder)
 
     def found(self):
-        return audit(self.host())
+        host = self.host()
+        host.live = self.live
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(time, "sleep", lambda _: self.meanwhile())
+            return audit(host)
 
     def kinds(self):
         """Return (kind, severity) of each finding about the cgroups."""
@@ -204,8 +225,60 @@ def test_buffered_writes_pass_a_limit_of_version_1_by(v1):
         *("v1-buffered-writes", ERROR),
         "batch",
     )
-    assert finding.evidence["written_bytes"] == 10_000 << 10
-    assert finding.evidence["charged_bytes"] == 64 << 10 and finding.evidence["wbps"] == MIB
+    assert finding.evidence["newly_written_bytes"] == 10_000 << 10
+    assert finding.evidence["newly_charged_bytes"] == 64 << 10 and finding.evidence["wbps"] == MIB
+
+
+@pytest.mark.parametrize(
+    "written, charged, severities",
+    [(0, 0, {1: NOTE, 2: NOTE}), (10 * MIB, 10 * MIB, {}), (10 * MIB, 0, {1: ERROR, 2: WARNING})],
+)
+def test_what_a_process_wrote_before_it_was_limited_is_no_proof(
+    either, written, charged, severities
+):
+    """A process counts from its start, and a cgroup from when it got io, or its first limit."""
+
+    def meanwhile():
+        either.wrote((500 << 30) + written)
+        either.did(written=30 * MIB + charged)
+
+    version = either.hierarchy.version
+    either.mounted(("8:1", "/", "xfs"))
+    either.limited()
+    either.process(500 << 30)
+    either.did(written=30 * MIB)
+    either.meanwhile = meanwhile
+    kind = ("v1-buffered-writes", "uncharged-writes")[version - 1]
+    assert dict(either.kinds()).get(kind) is severities.get(version)
+
+
+def test_a_mount_is_not_blamed_for_what_was_written_before_the_limit(v2):
+    v2.mounted(("8:1", "/", "xfs"), ("0:50", "/backup", "nfs4", "rw", "nas:/b"))
+    v2.limited()
+    v2.process(500 << 30)
+    v2.did(written=30 * MIB)
+    v2.live = False
+    assert v2.kinds() == [("network-writes", NOTE)]
+
+
+def test_a_copy_shows_a_way_past_a_limit_and_not_that_it_is_used(v2):
+    v2.live = False
+    v2.mounted(("8:1", "/", "xfs"), ("0:50", "/backup", "nfs4", "rw", "nas:/b"))
+    v2.limited()
+    v2.process(64 * MIB)
+    v2.opened("/backup/file", 21)
+    assert v2.kinds() == [("network-writes", WARNING)]
+    v2.controllers("batch", "io pids")
+    v2.opened("/file", 20, file="4")
+    assert v2.kinds() == [("memory-controller-off", WARNING), ("network-writes", NOTE)]
+
+
+def test_a_host_in_order_is_read_once(either):
+    either.limited()
+    either.process(64 * MIB)
+    either.did(written=64 * MIB)
+    either.meanwhile = pytest.fail
+    assert not above_notes(either.found())
 
 
 @pytest.mark.parametrize("in_parent", [0, 61440 << 10])

@@ -96,7 +96,7 @@ def host_of(options: argparse.Namespace) -> Host:
     else:
         wanted, answers = asked.fetched() if live else ([], {})
     groups = chosen(hierarchy, options.cgroup)
-    host = Host(hierarchy, topology, groups, wanted, root / STATE, root, answers)
+    host = Host(hierarchy, topology, groups, wanted, root / STATE, root, answers, live)
     if options.cgroup:
         host.asked = [one for one in wanted if {*folders_of(host, one)} & {*groups}]
     return host

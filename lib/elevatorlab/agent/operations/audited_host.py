@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 import pathlib
 import re
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..groups.hierarchies import COUNTERS, LIMITS
@@ -38,7 +40,8 @@ NUMBER = re.compile(r"\d+:\d+")
 #: than a part of what was written. A direction that did less than this part of the other is idle.
 UNSURE_BYTES = 1 << 20
 IDLE_PART = 0.1
-
+#: Between two readings of a limit that seems to be passed by.
+PAUSE_S = 1.0
 
 #: Character devices whose numbers have never changed, by which a limit is asked to no avail.
 MEMORY = {"1:3": "null", "1:5": "zero", "1:7": "full", "1:8": "random", "1:9": "urandom"}
@@ -167,6 +170,8 @@ class Writes(NamedTuple):
     waiting: int
     #: What they handed to ``write``, also for pipes, and for FUSE, which `written` leaves out.
     called: int
+    #: What each number grew by in `PAUSE_S`, where that was read.
+    growth: Writes | None = None
 
     @property
     def elsewhere(self) -> bool:
@@ -174,18 +179,36 @@ class Writes(NamedTuple):
         return self.called > UNSURE_BYTES and self.written < self.called * IDLE_PART
 
     @property
-    def passed(self) -> bool:
-        """Tell whether much was written that is neither charged nor still to be written."""
+    def uncharged(self) -> bool:
+        """Tell whether much was written that is neither charged nor still to be written.
+
+        Processes count from their start, and a cgroup from when it got io: that may be later.
+        """
         missing = self.written - self.charged - self.waiting
         return missing > max(UNSURE_BYTES, self.written * IDLE_PART)
 
     @property
+    def passed(self) -> bool:
+        """Tell whether writes pass the limit by now, as both counts of one time show."""
+        return self.growth is not None and self.growth.uncharged
+
+    @property
     def accounted(self) -> bool:
         """Tell whether what was written is charged, so that the limit holds for it."""
-        return not self.passed and self.charged > UNSURE_BYTES
+        latest = self.growth or self
+        return not latest.uncharged and latest.charged > UNSURE_BYTES
+
+    def since(self, earlier: Writes) -> Writes:
+        """Return what each number grew by."""
+        return Writes(
+            self.written - earlier.written,
+            self.charged - earlier.charged,
+            self.waiting - earlier.waiting,
+            self.called - earlier.called,
+        )
 
     def severity(self) -> Severity:
-        """Return how bad a way past the limit is: used, not used yet, or not used at all."""
+        """Return how bad a way past the limit is: used, not seen in use, or not used at all."""
         if self.passed:
             return Severity.ERROR
         return Severity.NOTE if self.accounted else Severity.WARNING
@@ -205,6 +228,8 @@ class Host:
     root: pathlib.Path = pathlib.Path("/")
     #: Who was asked for `asked`, and why one did not answer; empty for who did.
     answers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: The files are the kernel's own, and no copy: what they count goes on.
+    live: bool = False
 
     def __post_init__(self) -> None:
         self.devices = Devices(self.topology.sys)
@@ -289,6 +314,21 @@ class Host:
 
     def writes(self, limit: Limit) -> Writes:
         """Return what was written by a limit's cgroup, and to whom it was charged."""
+        return self._writes(limit)._replace(growth=self._growths.get(limit[:2]))
+
+    @functools.cached_property
+    def _growths(self) -> Mapping[tuple[pathlib.Path, str], Writes]:
+        """What was written meanwhile under each limit that seems to be passed by."""
+        if not self.live:
+            return {}
+        held = [one for folder in self.groups for one in self.limits(folder) if one.writes]
+        readings = [(one, self._writes(one)) for one in held]
+        suspected = [(one, reading) for one, reading in readings if reading.uncharged]
+        if suspected:
+            time.sleep(PAUSE_S)
+        return {one[:2]: self._writes(one).since(earlier) for one, earlier in suspected}
+
+    def _writes(self, limit: Limit) -> Writes:
         folder = limit.cgroup
         written = called = 0
         for process in self.processes(folder):

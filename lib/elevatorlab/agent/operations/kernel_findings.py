@@ -184,7 +184,7 @@ def in_cache(host: Host, limit: Limit, one: Opened) -> bool:
 def by_mounts(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
     """Yield why writes pass a limit by, where no open file tells: by what can be written to."""
     seen = foreign_mounts(host, limit)
-    unseen = writes.elsewhere and not writes.passed and not talks(host, limit)
+    unseen = writes.elsewhere and not writes.uncharged and not talks(host, limit)
     alone = {
         kind: mount
         for kind, mount in seen.items()
@@ -197,14 +197,32 @@ def by_mounts(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
     elif seen:
         severity = ERROR if writes.passed else NOTE
         yield from charged_to_others(host, limit, writes, seen, severity)
-    elif writes.passed:
-        yield Finding(
-            *(Kind.UNCHARGED, Severity.WARNING, host.subject(limit.cgroup)),
-            figures(limit, writes),
-            "its writes pass its limit by, and these files do not say why: they are charged to "
-            "nobody or to another cgroup, as by file systems without writeback by cgroup (FAT) and "
-            "a RAID's own threads; write to ext4, XFS or btrfs, and limit an array, not its disks",
-        )
+    else:
+        yield from by_nobody(host, limit, writes)
+
+
+def by_nobody(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
+    """Yield that writes pass a limit by for no reason that the files tell."""
+    if writes.accounted or not writes.uncharged:
+        return
+    yield Finding(
+        *(Kind.UNCHARGED, WARNING if writes.passed else NOTE, host.subject(limit.cgroup)),
+        figures(limit, writes),
+        f"its writes {'pass' if writes.passed else 'may pass'} its limit by, and these files do "
+        "not say why: they are charged to nobody or to another cgroup, as by file systems without "
+        "writeback by cgroup (FAT) and a RAID's own threads; write to ext4, XFS or btrfs, and "
+        f"limit an array, not its disks{since_when(writes)}",
+    )
+
+
+def since_when(writes: Writes) -> str:
+    """Return what to know of numbers that do not show whether a limit is passed by now."""
+    if writes.passed or writes.accounted or not writes.uncharged:
+        return ""
+    return (
+        "; what was written counts since the processes began, and what was charged may count from "
+        "later: audit again on the host itself while they write"
+    )
 
 
 def talks(host: Host, limit: Limit) -> bool:
@@ -232,6 +250,9 @@ def figures(limit: Limit, writes: Writes) -> dict[str, int | str | list[str]]:
     found = limit.evidence()
     found.update(written_bytes=writes.written, charged_bytes=writes.charged)
     found.update(waiting_bytes=writes.waiting)
+    if writes.growth:
+        found.update(newly_written_bytes=writes.growth.written)
+        found.update(newly_charged_bytes=writes.growth.charged)
     return found
 
 
@@ -299,7 +320,7 @@ def charged_to_others(
             *(kind, severity, host.subject(limit.cgroup)),
             {**figures(limit, writes), "mount": mount.point, "file_system": mount.kind},
             f"its limit does not hold for writes below {mount.point} ({mount.kind}): "
-            f"{WHO_WRITES[kind]}",
+            f"{WHO_WRITES[kind]}{since_when(writes)}",
         )
 
 
@@ -316,7 +337,7 @@ def memory_off(host: Host, limit: Limit, writes: Writes) -> Finding:
         {**figures(limit, writes), "controllers": host.controllers(limit.cgroup) or []},
         "it has io but no memory controller, so its buffered writes are charged to a cgroup above, "
         "as a rule the root; enable memory (echo +memory > cgroup.subtree_control in each cgroup "
-        "above; at boot: cgroup_enable=memory, and no cgroup_disable=memory)",
+        "above; at boot: cgroup_enable=memory, and no cgroup_disable=memory)" + since_when(writes),
     )
 
 
@@ -328,7 +349,8 @@ def buffered(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
         *(Kind.BUFFERED, ERROR if writes.passed else NOTE, host.subject(limit.cgroup)),
         figures(limit, writes),
         f"buffered writes {'pass' if writes.passed else 'would pass'} its limit by: cgroup v1 "
-        "charges them to nobody; boot with cgroup v2 (systemd.unified_cgroup_hierarchy=1)",
+        "charges them to nobody; boot with cgroup v2 (systemd.unified_cgroup_hierarchy=1)"
+        + since_when(writes),
     )
 
 

@@ -690,6 +690,26 @@ def test_writes_that_nobody_charges_are_told_though_no_file_says_why(v2, charged
     assert [kind for kind, _ in v2.kinds()] == found
 
 
+@pytest.mark.parametrize(
+    "kind, option, charged, found",
+    [
+        ("btrfs", "compress=zstd:1", 20, []),
+        ("btrfs", "compress-force=lzo", 20, []),
+        ("f2fs", "compress_algorithm=lz4", 20, []),
+        ("btrfs", "compress=zstd:1", 1, [("uncharged-writes", WARNING)]),
+        ("btrfs", "space_cache=v2", 20, [("uncharged-writes", WARNING)]),
+    ],
+)
+def test_compressed_data_are_charged_in_the_size_that_reaches_the_disk(
+    v2, kind, option, charged, found
+):
+    v2.mounted(("0:25", "/", kind, f"rw,{option}"))
+    v2.limited()
+    v2.process(64 * MIB)
+    v2.did(written=charged * MIB)
+    assert v2.kinds() == found
+
+
 def test_what_is_mounted_read_only_is_not_written_to(v2):
     v2.mounted(("8:1", "/", "xfs"))
     v2.limited()

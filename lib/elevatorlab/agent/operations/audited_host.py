@@ -40,6 +40,8 @@ NUMBER = re.compile(r"\d+:\d+")
 #: than a part of what was written. A direction that did less than this part of the other is idle.
 UNSURE_BYTES = 1 << 20
 IDLE_PART = 0.1
+#: btrfs makes a page of 32 at most, and f2fs of fewer by default.
+COMPRESSED_PART = 1 / 32
 #: Between two readings of a limit that seems to be passed by.
 PAUSE_S = 1.0
 
@@ -172,6 +174,8 @@ class Writes(NamedTuple):
     called: int
     #: What each number grew by in `PAUSE_S`, where that was read.
     growth: Writes | None = None
+    #: A file system that they may write to makes data smaller before it is charged.
+    compressed: bool = False
 
     @property
     def elsewhere(self) -> bool:
@@ -184,8 +188,10 @@ class Writes(NamedTuple):
 
         Processes count from their start, and a cgroup from when it got io: that may be later.
         """
-        missing = self.written - self.charged - self.waiting
-        return missing > max(UNSURE_BYTES, self.written * IDLE_PART)
+        written = self.written - self.waiting
+        missing = written - self.charged
+        shrunk = self.compressed and self.charged >= written * COMPRESSED_PART
+        return missing > max(UNSURE_BYTES, self.written * IDLE_PART) and not shrunk
 
     @property
     def passed(self) -> bool:
@@ -205,6 +211,7 @@ class Writes(NamedTuple):
             self.charged - earlier.charged,
             self.waiting - earlier.waiting,
             self.called - earlier.called,
+            compressed=self.compressed,
         )
 
     def severity(self) -> Severity:
@@ -343,7 +350,19 @@ class Host:
         waiting = 0
         with contextlib.suppress(ValueError):
             waiting = waiting_bytes(folder) if self.hierarchy.version == 2 else 0
-        return Writes(max(written, 0), charged, waiting, called)
+        found = Writes(max(written, 0), charged, waiting, called)
+        # Lists of mounts are long, so they are read only where it matters.
+        return found._replace(compressed=found.uncharged and self._compresses(folder))
+
+    def _compresses(self, folder: pathlib.Path) -> bool:
+        options = (option for mount in self.writable(folder) for option in mount.options)
+        return any(option.startswith("compress") for option in options)
+
+    def writable(self, folder: pathlib.Path) -> list[Mount]:
+        """Return the file systems that a cgroup's processes may write to, or else the host's."""
+        processes = self.processes(folder)
+        mounts = self.mounts(processes[0] if processes else "self")
+        return [mount for mount in mounts if "ro" not in mount.options]
 
     def _mapped_upon(self, number: str) -> bool:
         name = self.devices.names.get(number, "")

@@ -171,7 +171,7 @@ def open_files(host: Host, limit: Limit) -> list[Opened]:
 
 def can_write(host: Host, limit: Limit) -> bool:
     """Tell whether any file system that a cgroup sees may lie on a limit's disk."""
-    kept = [mount for mount in seen_mounts(host, limit) if stores(host, mount)]
+    kept = [mount for mount in host.writable(limit.cgroup) if stores(host, mount)]
     return not kept or any(concerns(host, mount, limit) for mount in kept)
 
 
@@ -240,7 +240,7 @@ def only_way(host: Host, limit: Limit, kind: Kind) -> bool:
     local = kind in (Kind.ZFS, Kind.DATA_JOURNAL)
     return not any(
         stores(host, mount) and foreign_kind(host, mount) is None
-        for mount in seen_mounts(host, limit)
+        for mount in host.writable(limit.cgroup)
         if not local or on_disk(host, mount, limit)
     )
 
@@ -277,17 +277,10 @@ def past(host: Host, limit: Limit, mount: Mount) -> Kind | None:
     return kind if kind is not Kind.DATA_JOURNAL or on_disk(host, mount, limit) else None
 
 
-def seen_mounts(host: Host, limit: Limit) -> list[Mount]:
-    """Return the file systems that a cgroup's processes may write to, or else the host's."""
-    processes = host.processes(limit.cgroup)
-    mounts = host.mounts(processes[0] if processes else "self")
-    return [mount for mount in mounts if "ro" not in mount.options]
-
-
 def foreign_mounts(host: Host, limit: Limit) -> dict[Kind, Mount]:
     """Return the file systems to which a cgroup can write at others' charge."""
     found = {}
-    for mount in seen_mounts(host, limit):
+    for mount in host.writable(limit.cgroup):
         kind = past(host, limit, mount)
         if kind is not None:
             found[kind] = mount
@@ -456,7 +449,7 @@ def pinning(host: Host, limit: Limit) -> Iterator[Finding]:
     slow = waiting > LONG_WAIT_S * rate and not elsewhere
     # A container sees few of the host's file systems, and those at places of its own.
     places = {mount.number: mount for mount in reversed(host.mounts())}
-    seen = {mount.number: mount for mount in seen_mounts(host, limit)}
+    seen = {mount.number: mount for mount in host.writable(limit.cgroup)}
     for mount in (places.get(number, mount) for number, mount in seen.items()):
         ordered = mount.kind in ORDERED and not NOT_ORDERED & set(mount.options)
         if ordered and on_disk(host, mount, limit):

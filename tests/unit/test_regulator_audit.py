@@ -681,13 +681,31 @@ def test_what_a_volume_alone_counts_is_charged(v1):
     assert v1.kinds() == [("v1-buffered-writes", ERROR)]
 
 
-@pytest.mark.parametrize(("charged", "found"), [(0, ["uncharged-writes"]), (64 * MIB, [])])
-def test_writes_that_nobody_charges_are_told_though_no_file_says_why(v2, charged, found):
+@pytest.mark.parametrize("opened", [True, False])
+@pytest.mark.parametrize(
+    ("charged", "found"), [(0, [("uncharged-writes", WARNING)]), (64 * MIB, [])]
+)
+def test_writes_that_nobody_charges_are_told_though_no_file_says_why(v2, charged, found, opened):
     v2.mounted(("8:1", "/", "vfat"))
     v2.limited()
     v2.process(64 * MIB)
     v2.did(written=charged)
-    assert [kind for kind, _ in v2.kinds()] == found
+    if opened:
+        v2.opened("/file", 20)
+    assert v2.kinds() == found
+
+
+def test_the_threads_of_a_raid_are_charged_for_what_its_disks_write(v2):
+    v2.disk("sdb", "8:16")
+    v2.volume("md0", "9:0", "sda1", "sdb")
+    v2.mounted(("9:0", "/", "xfs", "rw", "/dev/md0"))
+    v2.limited()
+    v2.process(64 * MIB)
+    v2.opened("/file", 20)
+    v2.did(written=64 * MIB, number="9:0")
+    assert v2.kinds() == [("uncharged-writes", WARNING)]
+    v2.limited("9:0")
+    assert v2.found() == []
 
 
 @pytest.mark.parametrize(

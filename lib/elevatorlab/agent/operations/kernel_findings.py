@@ -153,10 +153,12 @@ def uncharged(host: Host, limit: Limit) -> Iterator[Finding]:
         return  # what it can write to lies on other disks
     if no_memory:
         yield memory_off(host, limit, writes)
-    elif opened:
-        yield from buffered(host, limit, writes)
-    else:
+    elif not opened:
         yield from by_mounts(host, limit, writes)
+    elif host.hierarchy.version == 1:
+        yield from buffered(host, limit, writes)
+    elif not foreign:
+        yield from by_nobody(host, limit, writes)
 
 
 def open_files(host: Host, limit: Limit) -> list[Opened]:
@@ -336,7 +338,7 @@ def memory_off(host: Host, limit: Limit, writes: Writes) -> Finding:
 
 def buffered(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
     """Yield that buffered writes pass a limit of version 1 by; a note where none came yet."""
-    if host.hierarchy.version == 2 or writes.accounted:
+    if writes.accounted:
         return
     yield Finding(
         *(Kind.BUFFERED, ERROR if writes.passed else NOTE, host.subject(limit.cgroup)),

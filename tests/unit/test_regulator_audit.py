@@ -81,6 +81,14 @@ class Audited(Tree):
             line = f"{number} rbytes={read} wbytes={written} rios=1 wios=1 dbytes=0 dios=0"
             self.write("io.stat", line, group)
 
+    def did_on(self, written, group="batch"):
+        """Write what is charged to a cgroup as written, device by device."""
+        if self.hierarchy.version == 1:
+            self.v1(group, {number: (0, 1, 0, count) for number, count in written.items()})
+        else:
+            row = "{} rbytes=0 wbytes={} rios=1 wios=1 dbytes=0 dios=0"
+            self.write("io.stat", "\n".join(row.format(*one) for one in written.items()), group)
+
     def process(self, written=0, group="batch", number="41", mountinfo=None, called=0):
         """Put a process into a cgroup, which wrote so many bytes."""
         self.write("cgroup.procs", number, group)
@@ -693,6 +701,58 @@ def test_writes_that_nobody_charges_are_told_though_no_file_says_why(v2, charged
     if opened:
         v2.opened("/file", 20)
     assert v2.kinds() == found
+
+
+@pytest.fixture
+def luks(either):
+    """Return a host with the volume dm-1 on dm-0, which dm-crypt makes of sda1."""
+    either.volume("dm-0", "253:0", "sda1")
+    either.volume("dm-1", "253:1", "dm-0")
+    folder = either.folder / "sys/class/block/dm-0/dm"
+    folder.mkdir()
+    (folder / "uuid").write_text("CRYPT-LUKS2-0123-root\n")
+    either.mounted(("253:1", "/", "xfs", "rw", "/dev/mapper/vg-root"))
+    either.did_on({"253:1": 64 * MIB, "253:0": 64 * MIB, "8:0": MIB})
+    return either
+
+
+@pytest.mark.parametrize("direct", [0, os.O_DIRECT])
+def test_the_threads_of_dm_crypt_are_charged_for_what_is_written(luks, direct):
+    luks.live = False  # what both devices count began together
+    luks.limited()
+    luks.process(64 * MIB)
+    luks.opened("/file", 20, os.O_WRONLY | direct)
+    [finding] = luks.found()
+    assert (finding.kind, finding.severity) == (Kind.CRYPT, ERROR)
+    assert finding.evidence["crypt_device"] == "253:0"
+    assert [finding.evidence[one] for one in ("crypt_bytes", "charged_bytes")] == [64 * MIB, MIB]
+    luks.limited("253:0")
+    assert luks.found() == []
+
+
+@pytest.mark.parametrize("either", [2], indirect=True)
+def test_writes_that_wait_for_a_limit_below_dm_crypt_do_not_pass_it_by(luks):
+    luks.limited()
+    luks.write("memory.stat", f"file_dirty 0\nfile_writeback {63 * MIB}")
+    assert luks.found() == []
+
+
+def test_a_kernel_whose_dm_crypt_keeps_the_cgroup_is_in_order(luks):
+    luks.limited()
+    luks.process(64 * MIB)
+    luks.did_on({"253:1": 64 * MIB, "253:0": 64 * MIB, "8:0": 64 * MIB})
+    assert luks.found() == []
+
+
+def test_a_weight_below_dm_crypt_is_not_one_of_writes(tmp_path):
+    tree = Audited(tmp_path, 2, "bfq")
+    tree.volume("dm-0", "253:0", "sda1")
+    folder = tree.folder / "sys/class/block/dm-0/dm"
+    folder.mkdir()
+    (folder / "uuid").write_text("CRYPT-PLAIN-swap\n")
+    tree.write("io.bfq.weight", "default 50")
+    tree.did_on({"253:0": 64 * MIB, "8:0": 0})
+    assert tree.kinds() == [("dm-crypt-writes", NOTE)]
 
 
 def test_the_threads_of_a_raid_are_charged_for_what_its_disks_write(v2):

@@ -119,6 +119,12 @@ class Devices:
         folder = self.paths.get(name)
         return text_of(folder / "queue" / file) if folder else ""
 
+    @functools.cached_property
+    def encrypted(self) -> list[str]:
+        """The devices that dm-crypt made."""
+        uuids = {name: text_of(folder / "dm/uuid") for name, folder in self.paths.items()}
+        return [name for name, uuid in uuids.items() if uuid.startswith("CRYPT-")]
+
     def mapped(self, name: str) -> str | None:
         """Return the device that device mapper gave a name."""
         if self._mapped is None:
@@ -162,6 +168,20 @@ class Limit(NamedTuple):
     def evidence(self) -> dict[str, int | str | list[str]]:
         """Return it as evidence."""
         return {"device": self.number, **self.values}
+
+
+class Encrypted(NamedTuple):
+    """What a cgroup wrote to a device of dm-crypt, and was charged for on a disk below."""
+
+    device: str
+    number: str
+    written: int
+    charged: int
+
+    def evidence(self) -> dict[str, int | str | list[str]]:
+        """Return it as evidence."""
+        figures = {"crypt_bytes": self.written, "charged_bytes": self.charged}
+        return {"crypt_device": self.number, **figures}
 
 
 class Writes(NamedTuple):
@@ -347,10 +367,7 @@ class Host:
         rows = self.counters(folder)
         below = sum(row[3] for number, row in rows.items() if not self._mapped_upon(number))
         charged = max(below, rows[limit.number][3] if limit.number in rows else 0)
-        waiting = 0
-        with contextlib.suppress(ValueError):
-            waiting = waiting_bytes(folder) if self.hierarchy.version == 2 else 0
-        found = Writes(max(written, 0), charged, waiting, called)
+        found = Writes(max(written, 0), charged, self._waiting(folder), called)
         # Lists of mounts are long, so they are read only where it matters.
         return found._replace(compressed=found.uncharged and self._compresses(folder))
 
@@ -363,6 +380,28 @@ class Host:
         processes = self.processes(folder)
         mounts = self.mounts(processes[0] if processes else "self")
         return [mount for mount in mounts if "ro" not in mount.options]
+
+    def encrypted(self, folder: pathlib.Path, disk: str) -> Encrypted | None:
+        """Return by which device of dm-crypt a cgroup's writes reach a disk uncharged, if by one.
+
+        dm-crypt's own threads submit them, and these are in no cgroup.
+        """
+        devices = self.devices
+        bytes_on = {number: row[3] for number, row in self.counters(folder).items()}
+        charged = bytes_on.get(devices.number(disk), 0)
+        for name in devices.encrypted:
+            number = devices.number(name)
+            written = bytes_on.get(number, 0)
+            missing = written - charged - self._waiting(folder)
+            below = disk in devices.chain(name)[1:]
+            if below and missing > max(UNSURE_BYTES, written * IDLE_PART):
+                return Encrypted(name, number, written, charged)
+        return None
+
+    def _waiting(self, folder: pathlib.Path) -> int:
+        with contextlib.suppress(ValueError):
+            return waiting_bytes(folder) if self.hierarchy.version == 2 else 0
+        return 0
 
     def _mapped_upon(self, number: str) -> bool:
         name = self.devices.names.get(number, "")

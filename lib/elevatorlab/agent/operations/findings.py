@@ -50,6 +50,7 @@ class Kind(enum.Enum):
     ZFS = "zfs-writes"
     NETWORK = "network-writes"
     DATA_JOURNAL = "data-journal-writes"
+    CRYPT = "dm-crypt-writes"
     UNCHARGED = "uncharged-writes"
     OTHER_DIRECTION = "other-direction"
     OTHER_DISK = "other-disk"

@@ -136,6 +136,9 @@ def uncharged(host: Host, limit: Limit) -> Iterator[Finding]:
     """
     if not limit.writes:
         return
+    if crypt := by_crypt(host, limit):
+        yield crypt
+        return
     writes = host.writes(limit)
     opened = open_files(host, limit)
     kinds = [None if one.raw else past(host, limit, one.mount) for one in opened]
@@ -159,6 +162,22 @@ def uncharged(host: Host, limit: Limit) -> Iterator[Finding]:
         yield from buffered(host, limit, writes)
     elif not foreign:
         yield from by_nobody(host, limit, writes)
+
+
+def by_crypt(host: Host, limit: Limit) -> Finding | None:
+    """Return that dm-crypt's threads pass a limit by, unless their device has one, too."""
+    found = host.encrypted(limit.cgroup, host.devices.names.get(limit.number, ""))
+    held = {one.number for one in host.limits(limit.cgroup) if one.writes}
+    if found is None or found.number in held:
+        return None
+    return Finding(
+        *(Kind.CRYPT, ERROR, host.subject(limit.cgroup)),
+        {**limit.evidence(), **found.evidence()},
+        f"its limit does not hold for writes to {found.device}, since threads of dm-crypt, in no "
+        f"cgroup, write them to the disk below; limit {found.device} ({found.number}) itself, in "
+        f"{'io.max' if host.hierarchy.version == 2 else 'blkio.throttle.*'} (systemd takes the "
+        "disk below for it)",
+    )
 
 
 def open_files(host: Host, limit: Limit) -> list[Opened]:

@@ -46,6 +46,7 @@ def of_weights(host: Host) -> Iterator[Finding]:
     for folder in host.groups:
         yield from unweighed(host, folder)
         yield from never_idle(host, folder)
+        yield from encrypted(host, folder)
         yield from latency_beside_cost(host, folder)
         yield from unranked(host, folder)
 
@@ -94,6 +95,21 @@ def never_idle(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
                 f"its weight counts on {disk} only while it has several requests in flight, since "
                 f"{scheduler} does not wait for its next one; echo 8 > "
                 f"/sys/block/{disk}/queue/iosched/slice_idle",
+            )
+
+
+def encrypted(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
+    """Yield a weight on a disk to which threads of dm-crypt write for a cgroup."""
+    for disk in used(host, folder):
+        files = set_weights(host, folder, disk)
+        found = host.encrypted(folder, disk) if files else None
+        if found is not None:
+            yield Finding(
+                *(Kind.CRYPT, Severity.NOTE, host.subject(folder)),
+                {**files, "disk": disk, **found.evidence()},
+                f"its weight on {disk} does not count for writes to {found.device}, since threads "
+                f"of dm-crypt, in no cgroup, write them to the disk; limit {found.device} "
+                f"({found.number}) instead if its writes shall be slower",
             )
 
 

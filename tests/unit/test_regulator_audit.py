@@ -1466,6 +1466,26 @@ def test_a_limit_that_a_killed_regulator_has_left(left, capsys):
     assert left.found() == [] and list((left.folder / "state").glob("*.jsonl")) == []
 
 
+def test_a_limit_that_cannot_be_restored_stays_noted(left, capsys):
+    """The file of one cgroup is a folder, and another cgroup is gone."""
+    state = left.folder / "state"
+    names = ("blkio.throttle.read_bps_device", "io.max")
+    file = left.group / names[left.hierarchy.version - 1]
+    file.unlink()
+    file.mkdir()
+    step = ["restore_limit", str(left.root / "gone" / file.name), "8:0 0"]
+    (state / "7.jsonl").write_text(json.dumps(step) + "\n")
+    for _ in range(2):
+        assert cli.main(["--restore", "--state", str(state)]) == 1
+        told = capsys.readouterr()
+        assert f"to restore the limit of {left.group} on 8:0; found that it" in told.err
+    assert told.out == "" and [path.name for path in state.glob("*.jsonl")] == ["9.left.jsonl"]
+    file.rmdir()
+    file.write_text("")
+    assert cli.main(["--restore", "--state", str(state)]) == 0
+    assert json.loads(capsys.readouterr().out)["event"] == "restored"
+
+
 def test_a_dry_run_shows_what_is_left_and_leaves_it(left, monkeypatch, capsys):
     stop = threading.Event()
     stop.set()

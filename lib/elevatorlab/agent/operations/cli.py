@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ..regulator.targets import Source
     from .classes import SlaClass
 
+EXIT_NOT_RESTORED = 1
 EXIT_REFUSED = 2
 
 METRICS = {
@@ -212,7 +213,8 @@ def source_of(
 def main(argv: list[str]) -> int:
     """Run the regulator; return the exit status.
 
-    Returns 0 after a clean stop, 2 when it could not start: one sentence says why.
+    Returns 0 after a clean stop, 1 when a limit could not be restored, 2 when it could not start:
+    one sentence says why.
     """
     if argv and argv[0].startswith("--plugins="):
         from ..lifecycle import plugin_archive  # which load all that a trial may use
@@ -235,11 +237,21 @@ def main(argv: list[str]) -> int:
 def restore(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:
     """Restore what a killed regulator has left, and do nothing else."""
     log = JsonLines(_log_file(options.log, undo))
-    left = list(left_behind.everywhere(options.state))
+    noted = list(left_behind.everywhere(options.state))
     _journal(find_cgroups(), options.state, undo)
-    for one in left:
-        log.write("restored", **one.record())
-    return 0
+    failed = list(left_behind.everywhere(options.state))
+    places = [(one.cgroup, one.device) for one in failed]
+    for one in noted:
+        if (one.cgroup, one.device) not in places:
+            log.write("restored", **one.record())
+    for one in failed:
+        print(
+            f"regulate: expected to restore the limit of {one.cgroup} on {one.device}; found that "
+            "it cannot be written, as said above; it stays noted: mend that, and use --restore "
+            "again",
+            file=sys.stderr,
+        )
+    return EXIT_NOT_RESTORED if failed else 0
 
 
 def regulate(options: argparse.Namespace, undo: contextlib.ExitStack) -> int:

@@ -1466,6 +1466,13 @@ def test_a_limit_that_a_killed_regulator_has_left(left, capsys):
     assert left.found() == [] and list((left.folder / "state").glob("*.jsonl")) == []
 
 
+def test_a_limit_that_somebody_asked_for_since_is_none_that_a_regulator_left(left):
+    left.asked(docker(BlkioDeviceReadBps=rate("/dev/sda", 2 * MIB)))
+    assert left.kinds() == [("limit-differs", WARNING), ("limit-left-behind", WARNING)]
+    left.limited(key="rbps", value=2 * MIB)
+    assert left.kinds() == [("limit-left-behind", NOTE)]
+
+
 def test_a_limit_that_cannot_be_restored_stays_noted(left, capsys):
     """The file of one cgroup is a folder, and another cgroup is gone."""
     state = left.folder / "state"

@@ -10,6 +10,7 @@ import pathlib
 from typing import TYPE_CHECKING
 
 from ..regulator.shared_journals import ORDERED, UNORDERED, text_of
+from .asked_findings import folders_of
 from .audited_host import IDLE_PART, NO_JOURNAL, UNSURE_BYTES, link_of
 from .disk_findings import other_disk
 from .findings import Finding, Kind, Severity, above_notes
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from .audited_host import Host, Limit, Mount, Opened, Writes
+    from .left_behind import Left
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -508,14 +510,27 @@ def left_behind(host: Host) -> Iterator[Finding]:
     for left in everywhere(host.state) if host.state else ():
         limits = host.limits(left.cgroup) if left.cgroup in host.groups else []
         now = next((limit for limit in limits if limit.number == left.device), None)
-        if now and any(now.values.get(key) != value for key, value in left.before.items()):
-            yield Finding(
-                *(Kind.LEFT_BEHIND, WARNING, host.subject(left.cgroup)),
-                {
-                    **now.evidence(),
-                    **{"journal": left.journal, "command": left.command, "since": left.since},
-                    **{f"before_{key}": value or "max" for key, value in left.before.items()},
-                },
-                "a regulator that was killed has left this limit in force; elevatorlab regulate "
-                "--restore takes it away, and so does elevatorlab clean",
-            )
+        if now is None or all(now.values.get(key) == value for key, value in left.before.items()):
+            continue
+        asked = is_asked(host, now, left)
+        yield Finding(
+            *(Kind.LEFT_BEHIND, NOTE if asked else WARNING, host.subject(left.cgroup)),
+            {
+                **now.evidence(),
+                **{"journal": left.journal, "command": left.command, "since": left.since},
+                **{f"before_{key}": value or "max" for key, value in left.before.items()},
+            },
+            "it is what was asked for, but the journal of a regulator that was killed holds an "
+            "earlier limit, to which its next start, --restore and elevatorlab clean go back; set "
+            "it again after these"
+            if asked
+            else "a regulator that was killed has left this limit in force; elevatorlab regulate "
+            "--restore takes it away, and so does elevatorlab clean",
+        )
+
+
+def is_asked(host: Host, limit: Limit, left: Left) -> bool:
+    """Tell whether somebody asked for what a limit is now, where a journal holds another one."""
+    now = {(key, limit.values.get(key)) for key in left.before} - {*left.before.items()}
+    asked = (one for one in host.asked if limit.cgroup in folders_of(host, one))
+    return now <= {(one.key, one.value) for given in asked for one in given.limits}

@@ -1033,9 +1033,11 @@ def test_a_weight_that_one_of_two_disks_keeps_to(tmp_path):
     tree.disk("sdb", "8:16", "mq-deadline")
     tree.write("io.bfq.weight", "default 300")
     [finding] = tree.found()
-    assert finding.kind.value == "weight-ignored"
+    assert (finding.kind.value, finding.severity) == ("weight-ignored", NOTE)  # nothing is used yet
     assert finding.evidence["deaf_disks"] == ["sdb"]
     assert finding.evidence["weighed_disks"] == ["sda"]
+    tree.did_on({"8:0": 4096, "8:16": 4096})
+    assert tree.kinds() == [("weight-ignored", WARNING)]
     tree.did(4096, 4096)  # on sda alone
     assert tree.found() == []
 
@@ -1057,7 +1059,7 @@ def test_one_of_two_files_is_enough_for_a_weight(tmp_path):
     tree.write("io.weight", "default 500")
     assert tree.found() == []
     tree.disk("sdb", "8:16")
-    assert tree.kinds() == [("weight-ignored", WARNING)]
+    assert tree.kinds() == [("weight-ignored", NOTE)]
     (tree.root / "io.cost.qos").write_text("8:16 enable=1 ctrl=user rpct=0.00\n")
     assert tree.found() == []
 
@@ -1069,6 +1071,15 @@ def test_a_weight_of_a_logical_volume_is_that_of_the_disk_below(tmp_path):
     tree.write("io.bfq.weight", "default 300\n8:0 500")
     tree.did(4096, 4096, "253:0")
     assert tree.found() == []
+
+
+def test_a_weight_is_not_missed_on_what_a_card_starts_from(tmp_path):
+    tree = Audited(tmp_path, 2, "bfq")
+    tree.disk("mmcblk0boot0", "179:8")
+    tree.write("io.bfq.weight", "default 300")
+    assert tree.found() == []
+    tree.disk("mmcblk0", "179:0")
+    assert [one.evidence["deaf_disks"] for one in tree.found()] == [["mmcblk0"]]
 
 
 @pytest.mark.parametrize("name, number", [("zram0", "252:0"), ("loop0", "7:0")])

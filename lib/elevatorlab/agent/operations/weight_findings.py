@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..devices import schedulers
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
     from .audited_host import Host
 
-#: Devices in memory or in a drive that is read: nobody weighs anything there.
-NO_DRIVES = ("ram", "zram", "loop", "sr", "fd", "nbd")
+#: Devices in memory, in a drive that is read, or that a card starts from: nobody weighs these.
+NO_DRIVES = re.compile(r"ram|zram|loop|sr|fd|nbd|mmcblk\d+boot")
 
 #: A tunable of each of the kernel's schedulers that serves classes of priority apart.
 KNOW_CLASSES = ("fifo_batch", "slice_idle")
@@ -62,15 +63,18 @@ def unweighed(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
     ]
     if not deaf:
         return
+    hearing = [disk for disk in weighed if disk not in deaf]
     files = weighed[deaf[0]]
     cfq = list(files) == ["blkio.weight"]
     kind = Kind.WEIGHT_WITHOUT_CFQ if cfq else Kind.WEIGHT_IGNORED
     yield Finding(
-        *(kind, Severity.WARNING, host.subject(folder)),
+        # A disk that it has never used may be none that its weight is meant for.
+        *(kind, Severity.NOTE if hearing and not worked(host, folder) else Severity.WARNING),
+        host.subject(folder),
         {
             **files,
             "deaf_disks": deaf,
-            "weighed_disks": [disk for disk in weighed if disk not in deaf],
+            "weighed_disks": hearing,
             "schedulers": [host.devices.queue(disk, "scheduler") for disk in deaf],
         },
         f"its weight has no effect on {', '.join(deaf)}: "
@@ -157,11 +161,21 @@ def weight_on(folder: pathlib.Path, file: str, *numbers: str) -> int | None:
 def used(host: Host, folder: pathlib.Path) -> list[str]:
     """Return the disks on which a cgroup did I/O; all drives of the host where it did none yet."""
     devices = host.devices
-    # Version 1 has a row of zeros for each device that somebody used.
-    names = {devices.names.get(one, "") for one, row in host.counters(folder).items() if any(row)}
-    drives = {name for name in devices.paths if not name.startswith(NO_DRIVES)}
-    disks = {disk for name in names & drives or drives for disk in devices.bottom(name)}
+    names = worked(host, folder) or drives(host)
+    disks = {disk for name in names for disk in devices.bottom(name)}
     return sorted(disk for disk in disks if devices.queue(disk, "scheduler"))
+
+
+def worked(host: Host, folder: pathlib.Path) -> set[str]:
+    """Return the drives, and what lies on them, on which a cgroup did I/O."""
+    # Version 1 has a row of zeros for each device that somebody used.
+    rows = host.counters(folder).items()
+    return {host.devices.names.get(one, "") for one, row in rows if any(row)} & drives(host)
+
+
+def drives(host: Host) -> set[str]:
+    """Return the host's drives, and what lies on them."""
+    return {name for name in host.devices.paths if not NO_DRIVES.match(name)}
 
 
 def at_work(host: Host, disk: str, weigher: Weigher) -> bool:

@@ -515,6 +515,50 @@ def test_a_loop_is_on_the_disk_of_its_file(v2):
     assert v2.kinds() == [("other-disk", WARNING)]
 
 
+@pytest.mark.parametrize("direct", [0, os.O_DIRECT])
+def test_a_loop_whose_thread_is_charged_for_the_writes_to_its_file(either, direct):
+    kind = ("v1-buffered-writes", ERROR)
+    if either.hierarchy.version == 2:
+        kind = ("uncharged-writes", WARNING)
+    either.device("loop0", "7:0", backing="/var/img")
+    either.mounted(("8:1", "/", "xfs"), ("7:0", "/mnt", "xfs", "rw", "/dev/loop0"))
+    either.limited()
+    either.process(64 * MIB)
+    either.opened("/mnt/file", 21, os.O_WRONLY | direct)
+    either.did_on({"7:0": 64 * MIB})
+    assert either.kinds() == [kind]
+    either.did_on({"7:0": 64 * MIB, "8:0": 64 * MIB})
+    either.wrote(64 * MIB)
+    assert either.found() == []
+
+
+def test_what_is_written_to_a_loop_elsewhere_is_charged(v2):
+    v2.device("loop0", "7:0", backing="/nfs/img")
+    mounts = ("0:50", "/nfs", "nfs4", "ro", "nas:/b"), ("7:0", "/mnt", "xfs", "rw", "/dev/loop0")
+    v2.mounted(("8:1", "/", "xfs"), *mounts)
+    v2.limited()
+    v2.process(64 * MIB)
+    v2.opened("/mnt/file", 22)
+    v2.did_on({"7:0": 64 * MIB})
+    assert v2.found() == []
+
+
+def test_a_limit_below_a_cache_is_not_on_the_disk_that_is_used(either):
+    either.disk("nvme0n1", "259:0")
+    either.volume("bcache0", "252:0", "sda1", "nvme0n1")
+    either.mounted(("252:0", "/", "xfs", "rw", "/dev/bcache0"))
+    either.limited()
+    either.process(64 * MIB)
+    either.opened("/file", 20, os.O_WRONLY | os.O_DIRECT)
+    either.did_on({"252:0": 64 * MIB, "259:0": 64 * MIB})
+    [finding] = either.found()
+    assert (finding.kind, finding.severity) == (Kind.OTHER_DISK, NOTE)
+    assert finding.evidence["used_device"] == "259:0"
+    either.did_on({"252:0": 64 * MIB, "8:0": 64 * MIB})
+    either.wrote(64 * MIB)
+    assert either.found() == []
+
+
 def test_pages_of_another_disk_hold_up_no_journal_of_the_limits(v2):
     v2.disk("sdb", "8:16")
     v2.mounted(("8:1", "/", "ext4"), ("8:16", "/d", "ext4", "rw", "/dev/sdb"))

@@ -365,7 +365,7 @@ class Host:
             written -= count(counts.get("cancelled_write_bytes:"))
         # A mapped device counts what the disks below it count once more, where they count it.
         rows = self.counters(folder)
-        below = sum(row[3] for number, row in rows.items() if not self._mapped_upon(number))
+        below = sum(row[3] for number, row in rows.items() if not self._mapped(number, limit))
         charged = max(below, rows[limit.number][3] if limit.number in rows else 0)
         found = Writes(max(written, 0), charged, self._waiting(folder), called)
         # Lists of mounts are long, so they are read only where it matters.
@@ -403,9 +403,37 @@ class Host:
             return waiting_bytes(folder) if self.hierarchy.version == 2 else 0
         return 0
 
-    def _mapped_upon(self, number: str) -> bool:
+    def _mapped(self, number: str, limit: Limit) -> bool:
         name = self.devices.names.get(number, "")
-        return self.devices.bottom(name) != [name]
+        disk = self.devices.names.get(limit.number, "")
+        return self.devices.bottom(name) != [name] or self.on_loop(name, disk)
+
+    def on_loop(self, device: str, disk: str) -> bool:
+        """Tell whether a device is a loop, or lies on one, whose file is known to lie on a disk."""
+        chain = self.devices.chain
+        files = [self._below_loops.get(one) for one in chain(device)]
+        return disk not in chain(device) and any(disk in chain(one) for one in files if one)
+
+    def lies_on(self, device: str, other: str) -> bool:
+        """Tell whether a device is the other, or lies on it; a loop whose file is nowhere may."""
+        for name in self.devices.chain(device):
+            if name == other:
+                return True
+            if name.startswith("loop"):
+                below = self._below_loops.get(name, "")
+                if below in ("", device) or self.lies_on(below, other):
+                    return True
+        return False
+
+    @functools.cached_property
+    def _below_loops(self) -> Mapping[str, str]:
+        """The device that each loop's file lies on, or nothing."""
+        mounts, found = self.mounts(), {}
+        for name, folder in self.devices.paths.items():
+            file = text_of(folder / "loop/backing_file")
+            mount = holding(mounts, file) if file else None
+            found[name] = self.device(mount) if mount else ""
+        return found
 
     def mounts(self, process: str = "self") -> list[Mount]:
         """Return the file systems that a process sees; the reader's where it cannot be asked.

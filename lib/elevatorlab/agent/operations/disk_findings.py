@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..regulator.shared_journals import lines_of, text_of
-from .audited_host import UNSURE_BYTES, holding
+from ..regulator.shared_journals import lines_of
+from .audited_host import UNSURE_BYTES
 from .findings import Finding, Kind, Severity
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def other_disk(host: Host, limit: Limit) -> Iterator[Finding]:
     columns = [COLUMN[one] for one in directions] + [-1] * ("w" in directions)
     rows = host.counters(limit.cgroup).items()
     used = [number for number, row in rows if any(row[column] for column in columns)]
-    if any(lies_on(host, device_of(host, one), device_of(host, limit.number)) for one in used):
+    used = [number for number in used if not told_below(host, number, used)]
+    if any(host.lies_on(device_of(host, one), device_of(host, limit.number)) for one in used):
         return
     moved = {number: sum(free(host, limit, number, one) for one in directions) for number in used}
     most = max(moved, key=lambda number: moved[number], default="")
@@ -46,6 +47,13 @@ def other_disk(host: Host, limit: Limit) -> Iterator[Finding]:
             f"its limit is on {device_of(host, limit.number)}, and it uses {name}, on which it has "
             f"none; limit {name} ({most}) if that one was meant",
         )
+
+
+def told_below(host: Host, number: str, used: Iterable[str]) -> bool:
+    """Tell whether other rows say which of its disks a device used, as a cache or not."""
+    name = device_of(host, number)
+    several = len(host.devices.bottom(name)) > 1
+    return several and any(device_of(host, one) in host.devices.chain(name)[1:] for one in used)
 
 
 def device_of(host: Host, number: str) -> str:
@@ -72,7 +80,7 @@ def is_limited(host: Host, folders: Iterable[pathlib.Path], number: str, directi
     others = [
         device_of(host, one.number) for one in held if direction in {key[0] for key in one.values}
     ]
-    return any(lies_on(host, name, one) or lies_on(host, one, name) for one in others)
+    return any(host.lies_on(name, one) or host.lies_on(one, name) for one in others)
 
 
 def limited_below(host: Host, folder: pathlib.Path, number: str, direction: str) -> int:
@@ -100,19 +108,4 @@ def reaches(host: Host, limit: Limit, reads: bool) -> bool:
     raw = any(host.has_open(process, name, reads) for process in processes)
     # ZFS does not say which disks it is on.
     may = any(mount.kind == "zfs" or mount.number == limit.number for mount in usable)
-    return raw or may or any(lies_on(host, one, name) for one in devices)
-
-
-def lies_on(host: Host, device: str, other: str) -> bool:
-    """Tell whether a device is the other, or lies on it; a loop whose file is nowhere may."""
-    for name in host.devices.chain(device):
-        if name == other:
-            return True
-        if name.startswith("loop"):
-            folder = host.devices.paths.get(name)
-            file = text_of(folder / "loop/backing_file") if folder else ""
-            mount = holding(host.mounts(), file) if file else None
-            below = host.device(mount) if mount else ""
-            if below in ("", device) or lies_on(host, below, other):
-                return True
-    return False
+    return raw or may or any(host.lies_on(one, name) for one in devices)

@@ -201,7 +201,9 @@ def can_write(host: Host, limit: Limit) -> bool:
 def in_cache(host: Host, limit: Limit, one: Opened) -> bool:
     """Tell whether a file's writes go through the page cache to where a limit may concern them."""
     own = past(host, limit, one.mount) is None and concerns(host, one.mount, limit)
-    return not one.direct and (one.raw or own)
+    # Whatever is written to a loop, its own thread writes to the file.
+    loop = host.on_loop(host.device(one.mount), host.devices.names.get(limit.number, ""))
+    return (loop or not one.direct) and (one.raw or own)
 
 
 def by_mounts(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
@@ -233,8 +235,8 @@ def by_nobody(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
         figures(limit, writes),
         f"its writes {'pass' if writes.passed else 'may pass'} its limit by, and these files do "
         "not say why: they are charged to nobody or to another cgroup, as by file systems without "
-        "writeback by cgroup (FAT) and a RAID's own threads; write to ext4, XFS or btrfs, and "
-        f"limit an array, not its disks{since_when(writes)}",
+        "writeback by cgroup (FAT), and by the threads of a RAID or of an older kernel's loop; "
+        f"write to ext4, XFS or btrfs, and limit an array, not its disks{since_when(writes)}",
     )
 
 

@@ -997,7 +997,7 @@ def test_a_copy_may_lack_the_partitions_of_a_disk(tmp_path):
         (tree.proc / "self/mountinfo").write_text(line)
         assert found() == [(Kind.JOURNAL, NOTE)]
     unit = "[Service]\nIOReadBandwidthMax=/dev/sda1 1M\n"
-    assert found(unit)[0] == (Kind.PARTITION, ERROR)
+    assert found(unit)[0] == (Kind.DROPPED, ERROR)
     tree.partition("sda2", "8:2", "sda")  # then sda1 would be there, too
     assert found(unit)[0] == (Kind.NO_DISK, ERROR)
 
@@ -1241,11 +1241,20 @@ def test_limits_of_two_partitions_that_became_one_disks(v2):
     v2.partition("sda2", "8:2", "sda")
     unit = "Id=batch\nControlGroup=/batch\nIOWriteBandwidthMax=/dev/sda1 1M\n"
     v2.asked(unit + "IOWriteBandwidthMax=/dev/sda2 2M\nIOReadIOPSMax=/dev/sda 18446744073709551615")
-    assert v2.kinds() == [("partition", ERROR)]
+    assert v2.kinds() == [("limit-dropped", ERROR)]  # systemd itself asks for the disk
     v2.limited(value=2_000_000)
     [finding] = v2.found()
     assert finding.kind.value == "partitions-merged" and finding.evidence["held"] == 2_000_000
     assert finding.evidence["asked"] == ["sda1=1000000", "sda2=2000000"]
+
+
+def test_a_runtime_was_asked_for_partitions(v2):
+    v2.partition("sda2", "8:2", "sda")
+    v2.asked(docker(BlkioDeviceWriteBps=rate("/dev/sda1") + rate("/dev/sda2", 2 * MIB)))
+    found = v2.found()
+    assert [one.kind for one in found] == [Kind.PARTITION] * 2
+    figures = {one.evidence["partition"]: one.evidence["asked"] for one in found}
+    assert figures == {"sda1": MIB, "sda2": 2 * MIB}
 
 
 def test_a_limit_by_a_path_is_one_of_the_disk_below_it(v2):

@@ -258,7 +258,6 @@ def of_disk(
     last = limits[-1]
     held = holds_on(host, folder, disk, last.key)
     devices = sorted({limit.device for limit in limits})
-    parts = [name for name in devices if name != disk]
     figures: Evidence = {"key": last.key, "asked": last.value, "disk": disk}
     found: Evidence = {"asked_by": one.source, **figures}
     subject = host.subject(folder)
@@ -278,12 +277,14 @@ def of_disk(
             f"{' and '.join(others)}; these are one disk to systemd, and what it writes last takes "
             "the others away; ask for all limits of one of them",
         )
-    elif held is None and parts:
-        yield Finding(
-            *(Kind.PARTITION, ERROR, subject, {**found, "partition": parts[0]}),
-            f"its limit was asked for the partition {parts[0]}, and the kernel takes limits of "
-            f"whole disks alone; ask for {disk} instead",
-        )
+    elif held is None and devices != [disk] and one.source != "systemd":  # which asks for disks
+        for part in (limit for limit in limits if limit.device != disk):
+            yield Finding(
+                *(Kind.PARTITION, ERROR, subject),
+                {**found, "asked": part.value, "partition": part.device},
+                f"its limit was asked for the partition {part.device}, and the kernel takes limits "
+                f"of whole disks alone; ask for {disk} instead",
+            )
     elif held is None:
         yield Finding(
             *(Kind.DROPPED, ERROR, subject, found),
@@ -313,10 +314,12 @@ def why_dropped(host: Host, one: Asked, folder: pathlib.Path, key: str) -> str:
         )
     if host.hierarchy.version == 2 and not (folder / "io.max").exists():
         return "there is no io.max, which needs a kernel with CONFIG_BLK_DEV_THROTTLING: boot one"
-    return (
-        "the runtime dropped it: see its log, or set it again while the container runs (systemctl "
-        "set-property --runtime UNIT)"
-    )
+    if one.source == "systemd":
+        return (
+            "systemd has not set it: run systemctl daemon-reload if its files are newer, or set it "
+            "again (systemctl set-property --runtime UNIT), and see systemd's log"
+        )
+    return "the runtime dropped it: see its log, or set it again while the container runs"
 
 
 def rivals(host: Host, one: Asked, folder: pathlib.Path, limits: Sequence[AskedLimit]) -> list[str]:

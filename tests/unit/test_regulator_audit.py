@@ -1265,6 +1265,28 @@ def test_a_limit_by_a_path_is_one_of_the_disk_below_it(v2):
     assert v2.found() == []
 
 
+@pytest.mark.parametrize("link", ["/data/pg", "../../data/pg", "/srv/pg", "/dev/sdb"])
+def test_a_path_by_a_link_is_one_of_the_disk_below_its_end(v2, link):
+    v2.disk("sdb", "8:16")
+    v2.mounted(("8:1", "/", "ext4"), ("8:16", "/data", "xfs"))
+    for folder in ("var/lib", "srv", "data/pg"):
+        (v2.folder / folder).mkdir(parents=True)
+    (v2.folder / "srv/pg").symlink_to("../data/./pg")
+    (v2.folder / "var/lib/db").symlink_to(link)
+    v2.asked("Id=batch\nIOWriteBandwidthMax=/var/lib/db 1048576\n")
+    v2.limited("8:16")
+    assert v2.found() == []
+    (v2.folder / "var/lib/db").unlink()
+    (v2.folder / "var/lib/db").symlink_to("/var/lib/db")  # it ends nowhere
+    assert v2.found()[0].evidence["disk"] == "sda"
+
+
+def test_a_runtime_looks_for_no_disk_below_a_folder(v2):
+    v2.mounted(("8:1", "/", "ext4"))
+    v2.asked(docker(BlkioDeviceWriteBps=rate("/data")))
+    assert v2.kinds() == [("no-disk", ERROR)]
+
+
 def test_io_is_not_delegated(v2):
     v2.controllers(".", "cpu io memory", "cpu io memory")
     v2.controllers("batch", "cpu io memory", "cpu memory")

@@ -27,6 +27,9 @@ ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 #: Docker prints at least so much of an identifier.
 SHORTEST_ID = 12
 
+#: The kernel follows no more symbolic links of one path.
+MOST_LINKS = 40
+
 
 class Place(NamedTuple):
     """What a device that was asked for is: one of the host, no disk, or nobody can tell."""
@@ -128,7 +131,7 @@ def of_cgroup(host: Host, one: Asked, folder: pathlib.Path) -> Iterator[Finding]
     if one.unknown_class:
         yield from without_class(host, one, folder)
     given = [limit.device for limit in one.limits] + [weight.device for weight in one.weights]
-    places = {device: place_of(host, device) for device in given}
+    places = {device: place_of(host, one.source, device) for device in given}
     for device, place in places.items():
         if device and not expanded(host, device, place):
             yield nowhere(host, one, folder, device, place)
@@ -189,7 +192,7 @@ def without_class(host: Host, one: Asked, folder: pathlib.Path) -> Iterator[Find
         )
 
 
-def place_of(host: Host, text: str) -> Place:
+def place_of(host: Host, source: str, text: str) -> Place:
     """Return the device that a number, a path to a device, or another path names."""
     devices = host.devices
     known = bool(devices.names)  # without any, only what never is a disk can be told
@@ -199,6 +202,10 @@ def place_of(host: Host, text: str) -> Place:
     if not text.startswith("/"):
         return Place("")
     if not text.startswith("/dev/"):
+        text = followed(host.root, text)
+    if not text.startswith("/dev/"):
+        if source != "systemd":  # which alone looks for the disk below a file
+            return Place("", True)
         mount = holding(host.mounts(), text)
         if mount is None:
             return Place("")
@@ -226,6 +233,20 @@ def place_of(host: Host, text: str) -> Place:
     linked = path.resolve().name  # in a copy, where only links are left
     found = devices.names.get(number) if blocks else linked if linked in devices.paths else None
     return Place(found or "", not found and (stat.S_ISCHR(status.st_mode) or "/" not in name))
+
+
+def followed(root: pathlib.Path, path: str) -> str:
+    """Return where a path leads by its symbolic links; in a copy, these stay below its root."""
+    at, left, links = "/", path.split("/"), 0
+    while left:
+        step = os.path.normpath(os.path.join(at, left.pop(0)))
+        link = link_of(root / step.lstrip("/"))
+        if link and links < MOST_LINKS:
+            links += 1
+            left = [*link.split("/"), *left]
+            step = "/" if link.startswith("/") else os.path.dirname(step)
+        at = step
+    return at
 
 
 def expanded(host: Host, text: str, place: Place) -> Sequence[str]:
@@ -331,7 +352,9 @@ def rivals(host: Host, one: Asked, folder: pathlib.Path, limits: Sequence[AskedL
     if not {limit.number for limit in host.limits(folder)} & set(map(host.devices.number, disks)):
         return []
     paths = [limit.device for limit in one.limits if limit.key != LATENCY]
-    names = {name for path in paths for name in expanded(host, path, place_of(host, path))}
+    names = {
+        name for path in paths for name in expanded(host, path, place_of(host, one.source, path))
+    }
     return sorted(name for name in names - own if disks & {*host.devices.bottom(name)})
 
 

@@ -232,5 +232,11 @@ def test_the_programs_of_a_host_are_asked(tmp_path, monkeypatch):
     wanted, answers = fetched()
     assert [one.name for one in wanted] == ["web"]  # whatever another says
     assert "fast" in answers["systemctl"]
+    (tmp_path / "systemctl").write_text(
+        "#!/bin/sh\necho Id=a.service\n"
+        "for one; do case $one in --property=*USec) echo ${one#*=}=/dev/sda 25ms;; esac; done\n"
+    )
+    wanted, _ = fetched()
+    assert wanted[1].limits == (AskedLimit("/dev/sda", "target", 25_000),)
     program.unlink()
-    assert fetched() == ([], {"systemctl": answers["systemctl"]})
+    assert [one.name for one in fetched()[0]] == ["a.service"]

@@ -1216,7 +1216,7 @@ def test_a_goal_of_latency_that_the_kernel_does_not_hold(either):
 
 
 def test_a_goal_of_latency_that_is_another(v2):
-    v2.asked("Id=batch\nControlGroup=/batch\nIODeviceLatencyTargetSec=/dev/sda 25ms\n")
+    v2.asked("Id=batch\nControlGroup=/batch\nIODeviceLatencyTargetUSec=/dev/sda 25ms\n")
     v2.write("io.latency", "")
     assert v2.kinds() == [("limit-dropped", ERROR)]
     v2.write("io.latency", "8:0 target=50000")

@@ -280,7 +280,7 @@ def fetched() -> tuple[list[Asked], dict[str, str]]:
 def _answer(program: str) -> tuple[str, str]:
     """Return what a program says of all that runs, and why it said nothing."""
     if program == "systemctl":
-        options = [f"--property={name}" for name in ("Id", "ControlGroup", *units.SHOWN)]
+        options = [f"--property={name}" for name in ("Id", "ControlGroup", *units.PROPERTIES)]
         return _output([program, "show", *options, "*.service", "*.slice", "*.scope"])
     running, problem = _output([program, "ps", "--quiet", "--no-trunc"])
     return _output([program, "inspect", *running.split()]) if running.strip() else ("", problem)

@@ -24,14 +24,14 @@ LIMITS = {
     "BlockIOReadBandwidth": "rbps",
     "BlockIOWriteBandwidth": "wbps",
 }
-#: The goal of latency in a unit's file; ``systemctl show`` does not print it.
-LATENCIES = {"IODeviceLatencyTargetSec": LATENCY}
+#: The goal of latency in a unit's file, and as ``systemctl show`` prints it.
+LATENCIES = ("IODeviceLatencyTargetSec", "IODeviceLatencyTargetUSec")
 #: Weights on all devices and on one: whether they have the scale of blkio.
 WEIGHTS = {"IOWeight": False, "BlockIOWeight": True}
 DEVICE_WEIGHTS = {"IODeviceWeight": False, "BlockIODeviceWeight": True}
 SCALES = {**WEIGHTS, **DEVICE_WEIGHTS}
-#: What ``systemctl show`` prints of these.
-SHOWN = (*LIMITS, *SCALES)
+#: All that is read; ``systemctl show`` passes over a name that it does not know.
+PROPERTIES = (*LIMITS, *LATENCIES, *SCALES)
 #: What systemd prints for a number that is not set.
 UNSET = {"", "[not set]", "infinity", str(2**64 - 1)}
 
@@ -135,7 +135,7 @@ def in_the_end(pairs: Pairs) -> dict[tuple[str, str], str]:
     """Return what assignments leave: (property, device) -> value. An empty one resets."""
     held: dict[tuple[str, str], str] = {}
     for key, value in pairs:
-        if key not in SHOWN and key not in LATENCIES:
+        if key not in PROPERTIES:
             continue
         if not value:
             held = {place: figure for place, figure in held.items() if place[0] != key}

@@ -108,6 +108,39 @@ def test_drop_ins_come_after_the_file_and_a_template_before_its_instance():
         assert all([weight.value for weight in one.weights] == [9] for one in found)
 
 
+@pytest.mark.parametrize(
+    "first, second, last",
+    [
+        ("/etc/systemd/db.service.d/10-a.conf", "service.d/90-z.conf", 2),
+        ("/etc/systemd/db.service.d/90-a.conf", "service.d/10-z.conf", 1),
+        ("/etc/systemd/db.service.d/a.conf", "/usr/lib/systemd/db.service.d/b.conf", 2),
+        ("/etc/systemd/db.service.d/a.conf", "/usr/lib/systemd/db.service.d/a.conf", 1),
+        ("/run/systemd/db.service.d/a.conf", "/etc/systemd/db.service.d/a.conf", 2),
+        ("/lib/systemd/db.service.d/a.conf", "/run/systemd/db.service.d/a.conf", 2),
+        ("/usr/lib/systemd/d@1.service.d/a.conf", "/etc/systemd/d@.service.d/a.conf", 2),
+        ("/etc/systemd/d@1.service.d/a.conf", "/etc/systemd/d@.service.d/a.conf", 1),
+        ("/usr/lib/systemd/db.service.d/a.conf", "/etc/systemd/service.d/a.conf", 1),
+        ("/etc/systemd/a-b-c.slice.d/a.conf", "/etc/systemd/a-.slice.d/b.conf", 2),
+        ("/etc/systemd/db.service", "/usr/lib/systemd/db.service", 1),
+        ("/usr/lib/systemd/d@1.service", "/etc/systemd/d@.service", 1),
+    ],
+)
+def test_files_of_a_unit_are_read_in_systemds_order(first, second, last):
+    texts = [(first, "[Service]\nIOWeight=1\n"), (second, "[Service]\nIOWeight=2\n")]
+    cat = "\n".join(f"# /systemd/{file}\n{text}" for file, text in texts)
+    for found in (parsed(texts), read(cat)):
+        assert found[0].weights[0].value == last  # the first is always the unit's own
+
+
+def test_a_drop_in_takes_the_place_of_one_with_its_name():
+    file = "/systemd/system/db.service.d/io.conf"
+    asked = parsed([
+        (f"/tmp/copy/etc{file}", "[Service]\nIOReadBandwidthMax=/dev/sda 5M\n"),
+        (f"/tmp/copy/usr/lib{file}", "[Service]\nIOWriteBandwidthMax=/dev/sda 1M\n"),
+    ])  # fmt: skip
+    assert [one.limits for one in asked] == [(AskedLimit("/dev/sda", "rbps", 5_000_000),)]
+
+
 def test_kubernetes_names_a_class_that_the_runtime_knows():
     about = {
         "blockio.resources.beta.kubernetes.io/pod": "slow",

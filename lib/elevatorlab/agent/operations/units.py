@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import pathlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -40,6 +41,11 @@ SECTION = re.compile(r"^\s*\[[A-Z]\w*\]", re.MULTILINE)
 #: The line by which ``systemctl cat`` names each file.
 HEADER = re.compile(r"^# (/\S*systemd/\S+)$", re.MULTILINE)
 TYPES = ("service", "slice", "scope", "socket", "mount", "swap")
+#: Where units' files lie, the first first; all other folders come after these.
+FOLDERS = (
+    *("etc/systemd/system.control", "run/systemd/system.control", "run/systemd/transient"),
+    *("etc/systemd", "run/systemd", "usr/local/lib/systemd"),
+)
 
 #: Units of time, in us.
 TIMES = {
@@ -51,11 +57,15 @@ TIMES = {
 
 
 class File(NamedTuple):
-    """A unit's file, or a drop-in; the name may be that of a template, or of many units."""
+    """A unit's file, or a drop-in."""
 
-    name: str
-    drop_in: bool
+    path: str
     pairs: Pairs
+
+    @property
+    def name(self) -> str:
+        """Return the name of its unit; it may be that of a template, or of many units."""
+        return name_of(self.path)
 
 
 def known(text: str) -> bool:
@@ -92,7 +102,7 @@ def files_in(file: str, text: str) -> Iterator[File]:
     first, *rest = HEADER.split(text)
     for path, part in [(file, first), *zip(rest[::2], rest[1::2])]:
         if pairs := pairs_of(part):
-            yield File(name_of(path), in_folder(path), pairs)
+            yield File(path, pairs)
 
 
 def in_folder(file: str) -> bool:
@@ -116,12 +126,24 @@ def pattern(name: str) -> str:
 
 
 def merged(files: Sequence[File], name: str) -> Pairs:
-    """Return a unit's assignments: its file's or its template's, and then those of drop-ins."""
-    own = [one for one in files if one.name == name]
-    wider = [one for one in files if one not in own and fnmatch.fnmatch(name, pattern(one.name))]
-    main = [one for one in own if not one.drop_in] or [one for one in wider if not one.drop_in]
-    dropped = [one for one in [*wider, *own] if one.drop_in]
-    return [pair for one in [*main, *dropped] for pair in one.pairs]
+    """Return a unit's assignments: its file's or its template's, and then those of drop-ins.
+
+    Drop-ins are read in the order of their names; of those with one name, the first in rank counts.
+    """
+    fitting = [one for one in files if name == one.name or fnmatch.fnmatch(name, pattern(one.name))]
+    fitting.sort(key=lambda one: rank(one, name))
+    mains = [one for one in fitting if not in_folder(one.path)]
+    mains.sort(key=lambda one: one.name != name)  # a template in any folder comes after it
+    named = {os.path.basename(one.path): one for one in reversed(fitting) if in_folder(one.path)}
+    read = [*mains[:1], *(named[key] for key in sorted(named))]
+    return [pair for one in read for pair in one.pairs]
+
+
+def rank(file: File, name: str) -> tuple[bool, int, bool, int]:
+    """Return a file's place among those of a unit: by its folder, then how close its name is."""
+    folder = (at for at, path in enumerate(FOLDERS) if f"/{path}/" in f"/{file.path}")
+    # What is for all units of a type comes last, wherever it lies.
+    return file.name in TYPES, next(folder, len(FOLDERS)), file.name != name, -len(file.name)
 
 
 def pairs_of(text: str) -> Pairs:

@@ -72,6 +72,10 @@ def test_systemd():
         ("IODeviceLatencyTargetSec=/dev/sda 0", [], []),
         ("# IOReadIOPSMax=/dev/sda 7\nIOReadIOPSMax=7", [], []),
         ("IOWeight=500\nIOWeight=200", [], [200]),
+        ("BlockIOReadBandwidth=/dev/sda 5M\nBlockIOWriteBandwidth=", [], []),
+        ("BlockIOWriteBandwidth=/dev/sda 5M\nIOReadIOPSMax=/dev/sda 7", [("riops", 7)], []),
+        ("IOWeight=50\nBlockIOWeight=300\nBlockIODeviceWeight=/dev/sda 9", [], [50]),
+        ("IOWeight=50\nBlockIOWeight=300\nIOWeight=", [], [300]),
         ("IODeviceWeight=/dev/sda 5\nIODeviceWeight=\nIOWeight=9\nIOWeight=", [], []),
     ],
 )

@@ -25,6 +25,8 @@ LIMITS = {
     "BlockIOReadBandwidth": "rbps",
     "BlockIOWriteBandwidth": "wbps",
 }
+#: systemd resets both, whichever of them is assigned nothing.
+BLOCK_BANDWIDTHS = ("BlockIOReadBandwidth", "BlockIOWriteBandwidth")
 #: The goal of latency in a unit's file, and as ``systemctl show`` prints it.
 LATENCIES = ("IODeviceLatencyTargetSec", "IODeviceLatencyTargetUSec")
 #: Weights on all devices and on one: whether they have the scale of blkio.
@@ -154,13 +156,17 @@ def pairs_of(text: str) -> Pairs:
 
 
 def in_the_end(pairs: Pairs) -> dict[tuple[str, str], str]:
-    """Return what assignments leave: (property, device) -> value. An empty one resets."""
+    """Return what assignments leave: (property, device) -> value. An empty one resets.
+
+    What begins with BlockIO is of old, and counts only where nothing else is held.
+    """
     held: dict[tuple[str, str], str] = {}
     for key, value in pairs:
         if key not in PROPERTIES:
             continue
         if not value:
-            held = {place: figure for place, figure in held.items() if place[0] != key}
+            reset = BLOCK_BANDWIDTHS if key in BLOCK_BANDWIDTHS else (key,)
+            held = {place: figure for place, figure in held.items() if place[0] not in reset}
         else:
             words = value.partition(" ") if key in LATENCIES else value.rpartition(" ")
             device, figure = ("", value) if key in WEIGHTS else words[::2]
@@ -168,7 +174,8 @@ def in_the_end(pairs: Pairs) -> dict[tuple[str, str], str]:
             held.pop(place, None)
             if figure not in UNSET and (place[1] or value.isdigit()):
                 held[place] = figure
-    return held
+    new = {place: figure for place, figure in held.items() if not place[0].startswith("Block")}
+    return new or held
 
 
 def record(name: str, pairs: Pairs, hints: tuple[str, ...], group: str = "") -> Asked:

@@ -1440,6 +1440,27 @@ def test_a_template_asks_for_each_instance(v2):
     assert [one.kind for one in v2.found()] == [Kind.DIFFERS, Kind.NOT_FOUND]
 
 
+@pytest.mark.parametrize(
+    "unit, path, kinds",
+    [
+        ("fio@sda.service", "/dev/%i", []),
+        ("fio@dev-sda.service", "/%I", []),
+        ("fio@dev-sda.service", "%f", []),
+        ("sda-fio@1.service", "/dev/%p", [("no-disk", ERROR)]),
+        ("fio-sda@1.service", "/dev/%j", []),
+        ("fio@sda.service", "/dev/%m", [("device-unresolved", NOTE)]),
+    ],
+)
+def test_a_devices_path_may_have_parts_of_the_units_name(v2, unit, path, kinds):
+    v2.cgroup(unit)
+    v2.limited(value=5_000_000, group=unit)
+    file = re.sub("@.*", "@.service", unit)
+    v2.texts.append(
+        (file, f"[Service]\nIOWriteBandwidthMax={path} 5M\nIODeviceWeight={path} 100\n")
+    )
+    assert v2.kinds() == kinds
+
+
 def test_podman_names_the_cgroup_inside_the_one_with_the_limit(v2):
     v2.cgroup("batch/container").joinpath("io.max").unlink()
     v2.limited()

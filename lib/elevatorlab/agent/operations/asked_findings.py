@@ -10,6 +10,7 @@ import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..regulator.shared_journals import lines_of, text_of
+from . import units
 from .asked_records import LATENCY
 from .audited_host import MEMORY, V1_FILES, holding, link_of, raw_text_of
 from .findings import Finding, Kind, Severity
@@ -130,6 +131,8 @@ def of_cgroup(host: Host, one: Asked, folder: pathlib.Path) -> Iterator[Finding]
         return
     if one.unknown_class:
         yield from without_class(host, one, folder)
+    if one.source == "systemd":
+        one = units.specified(one, folder.name)
     given = [limit.device for limit in one.limits] + [weight.device for weight in one.weights]
     places = {device: place_of(host, one.source, device) for device in given}
     for device, place in places.items():
@@ -199,7 +202,7 @@ def place_of(host: Host, source: str, text: str) -> Place:
     if re.fullmatch(r"\d+:\d+", text):
         name = devices.names.get(text, "")
         return Place(name, not name and known)
-    if not text.startswith("/"):
+    if not text.startswith("/") or "%" in text:  # a specifier that only systemd can replace
         return Place("")
     if not text.startswith("/dev/"):
         text = followed(host.root, text)

@@ -127,6 +127,32 @@ def pattern(name: str) -> str:
     return f"*.{name}" if name in TYPES else re.sub(r"([@-])\.(?=\w+$)", r"\1*.", name)
 
 
+def specified(one: Asked, unit: str) -> Asked:
+    """Return what was asked for a unit, whose name may be a part of its devices' paths."""
+    limits = (limit._replace(device=replaced(limit.device, unit)) for limit in one.limits)
+    weights = (weight._replace(device=replaced(weight.device, unit)) for weight in one.weights)
+    return one._replace(limits=tuple(limits), weights=tuple(weights))
+
+
+def replaced(text: str, unit: str) -> str:
+    r"""Return a path of a unit's file with parts of the unit's name in place of its specifiers.
+
+    >>> replaced("/dev/%i", "fio@sda.service"), replaced("%f", r"db@dev-disk-by\x2did.service")
+    ('/dev/sda', '/dev/disk/by-id')
+    """
+    name = unit.rpartition(".")[0]
+    prefix, _, instance = name.partition("@")
+    values = {"n": unit, "N": name, "p": prefix, "i": instance, "j": prefix.rpartition("-")[2]}
+    values.update({key.upper(): unescaped(values[key]) for key in "pij"})
+    values.update({"f": "/" + unescaped(instance or prefix), "%": "%"})
+    return re.sub("%(.)", lambda found: values.get(found[1], found[0]), text)
+
+
+def unescaped(name: str) -> str:
+    """Return a part of a unit's name as the path that it stands for."""
+    return re.sub(r"\\x([0-9a-f]{2})", lambda code: chr(int(code[1], 16)), name.replace("-", "/"))
+
+
 def merged(files: Sequence[File], name: str) -> Pairs:
     """Return a unit's assignments: its file's or its template's, and then those of drop-ins.
 

@@ -1529,6 +1529,29 @@ def test_a_drop_in_is_one_of_the_unit_that_its_folder_names(v2):
     assert v2.kinds() == [("limit-dropped", ERROR)]
 
 
+def test_a_class_may_have_a_pattern_of_links(v2):
+    v2.disk("sdb", "8:16")
+    links = v2.folder / "dev/disk/by-id"
+    links.mkdir(parents=True)
+    for name, node in ("ata-SSD_1", "sda"), ("ata-SSD_1-part1", "sda1"), ("ata-HDD_2", "sdb"):
+        (links / name).symlink_to(f"../../{node}")
+    v2.asked(pod({"blockio.resources.beta.kubernetes.io/pod": "slow"}))
+    part = {"Devices": ["/dev/disk/by-id/*SSD*"], "ThrottleWriteBps": "1Mi"}
+    v2.asked({"Classes": {"slow": [part]}})
+    [finding] = v2.found()
+    assert (finding.kind, finding.evidence["disk"]) == (Kind.DROPPED, "sda")
+    v2.limited()
+    assert v2.found() == []
+    part["Devices"] = ["/dev/disk/by-id/*NVMe*"]
+    v2.texts[-1] = ("FILE", json.dumps({"Classes": {"slow": [part]}}))
+    assert v2.kinds() == [("device-unresolved", NOTE)]
+
+
+def test_a_path_may_have_the_disks_number(either):
+    either.asked("Id=batch\nIOWriteBandwidthMax=/dev/block/8:0 1M\n")
+    assert either.kinds() == [("limit-dropped", ERROR)]
+
+
 def test_a_class_of_disks_leaves_hidden_paths_out(v2):
     v2.device("sdc0", "0:0")
     (v2.folder / "sys/class/block/sdc0/dev").unlink()

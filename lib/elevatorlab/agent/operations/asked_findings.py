@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import glob
 import os
 import pathlib
 import re
@@ -197,11 +198,9 @@ def without_class(host: Host, one: Asked, folder: pathlib.Path) -> Iterator[Find
 
 def place_of(host: Host, source: str, text: str) -> Place:
     """Return the device that a number, a path to a device, or another path names."""
-    devices = host.devices
-    known = bool(devices.names)  # without any, only what never is a disk can be told
-    if re.fullmatch(r"\d+:\d+", text):
-        name = devices.names.get(text, "")
-        return Place(name, not name and known)
+    if number := re.fullmatch(r"(?:/dev/block/)?(\d+:\d+)", text):
+        name = host.devices.names.get(number[1], "")
+        return Place(name, not name and bool(host.devices.names))
     if not text.startswith("/") or "%" in text:  # a specifier that only systemd can replace
         return Place("")
     if not text.startswith("/dev/"):
@@ -216,6 +215,13 @@ def place_of(host: Host, source: str, text: str) -> Place:
         # Without a block device, a file system has a number of its own; btrfs has it, too.
         own = mount.number.startswith("0:") and not mount.source.startswith("/dev/")
         return Place(device, own and not device and mount.kind != "overlay")
+    return named_in_dev(host, text)
+
+
+def named_in_dev(host: Host, text: str) -> Place:
+    """Return the device that a path below /dev names: a node, a volume, or a link to one."""
+    devices = host.devices
+    known = bool(devices.names)  # without any, only what never is a disk can be told
     path = host.root / text.lstrip("/")
     name = text[len("/dev/") :]
     parts = name.split("/")
@@ -254,10 +260,15 @@ def followed(root: pathlib.Path, path: str) -> str:
 
 def expanded(host: Host, text: str, place: Place) -> Sequence[str]:
     """Return the devices that a path names; a class of a runtime may have a pattern of disks."""
-    if any(star in text for star in "*?["):
-        names = sorted({host.devices.whole(name) for name in host.devices.names.values()})
-        return [one for one in names if fnmatch.fnmatchcase(f"/dev/{one}", text)]
-    return [place.device] if place.device else []
+    if not any(star in text for star in "*?["):
+        return [place.device] if place.device else []
+    names = {host.devices.whole(name) for name in host.devices.names.values()}
+    fitting = {one for one in names if fnmatch.fnmatchcase(f"/dev/{one}", text)}
+    if text.startswith("/dev/"):  # also by links, such as those of /dev/disk
+        found = glob.glob(glob.escape(str(host.root)) + text)
+        paths = (f"/{os.path.relpath(path, host.root)}" for path in found)
+        fitting.update(named_in_dev(host, path).device for path in paths)
+    return sorted(fitting & names)
 
 
 def nowhere(host: Host, one: Asked, folder: pathlib.Path, device: str, place: Place) -> Finding:

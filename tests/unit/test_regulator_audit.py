@@ -1257,6 +1257,16 @@ def test_a_runtime_was_asked_for_partitions(v2):
     assert figures == {"sda1": MIB, "sda2": 2 * MIB}
 
 
+def test_a_line_that_systemd_ignores_is_named_beside_the_others(v2):
+    unit = "IOWriteBandwidthMax=/dev/sda 10MB\nIOReadBandwidthMax=/dev/sda 1M\n"
+    v2.texts.append(("batch", f"[Service]\n{unit}"))
+    ignored, dropped = v2.found()[::-1]
+    assert (dropped.kind, dropped.evidence["key"]) == (Kind.DROPPED, "rbps")
+    assert (ignored.kind, ignored.severity) == (Kind.NOT_SUPPORTED, ERROR)
+    assert ignored.subject == "systemd:batch"
+    assert ignored.evidence["fields"] == ["IOWriteBandwidthMax=/dev/sda 10MB"]
+
+
 def test_a_limit_by_a_path_is_one_of_the_disk_below_it(v2):
     v2.volume("dm-0", "253:0", "sda1")
     v2.mounted(("253:0", "/srv", "xfs", "rw", "/dev/mapper/vg-srv"))

@@ -45,12 +45,7 @@ def of_asked(host: Host) -> Iterator[Finding]:
     for one in host.asked:
         name = f"{one.source}:{one.name}"
         if one.unsupported:
-            yield Finding(
-                *(Kind.NOT_SUPPORTED, WARNING, name, {"fields": list(one.unsupported)}),
-                "no runtime reads these fields, so nothing is limited by them; name a class of "
-                "containerd's or CRI-O's block I/O configuration in the annotation "
-                "blockio.resources.beta.kubernetes.io/pod",
-            )
+            yield not_supported(one)
         if one.limits or one.weights or one.unknown_class:
             folders = folders_of(host, one)
             for folder in folders:
@@ -61,6 +56,24 @@ def of_asked(host: Host) -> Iterator[Finding]:
                     "no cgroup here is its own, so it does not run, or elsewhere; start it, and "
                     "audit again",
                 )
+
+
+def not_supported(one: Asked) -> Finding:
+    """Return that nobody reads a part of what was asked."""
+    fields: Evidence = {"fields": list(one.unsupported)}
+    if one.source == "systemd":
+        return Finding(
+            *(Kind.NOT_SUPPORTED, ERROR, f"systemd:{one.name}", fields),
+            "systemd ignores these lines, and says so in its log; write a device (unless a weight "
+            "is for all) and a figure that it reads: bytes and requests as 1048576 or 10M, times "
+            "as 25ms, weights from 1 to 10000 (BlockIO: 10 to 1000)",
+        )
+    return Finding(
+        *(Kind.NOT_SUPPORTED, WARNING, f"{one.source}:{one.name}", fields),
+        "no runtime reads these fields, so nothing is limited by them; name a class of "
+        "containerd's or CRI-O's block I/O configuration in the annotation "
+        "blockio.resources.beta.kubernetes.io/pod",
+    )
 
 
 def folders_of(host: Host, one: Asked) -> list[pathlib.Path]:

@@ -60,18 +60,18 @@ class Asked(NamedTuple):
     weights: tuple[AskedWeight, ...] = ()
     #: The class of a runtime's configuration, where that was not given.
     unknown_class: str = ""
-    #: What no runtime reads.
+    #: What no runtime reads, such as a line that systemd ignores.
     unsupported: tuple[str, ...] = ()
 
 
 def number(text: str) -> int:
-    """Return a number as systemd and the classes write it.
+    """Return a number as the classes write it.
 
     >>> number("10M"), number("4Ki"), number("7")
     (10000000, 4096, 7)
     """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGTPE]?)(i?)B?", text.strip(), re.IGNORECASE)
     if not match:
         raise Refused(f"expected a number as 1048576, 10M or 10Mi; found {text!r}; correct it")
-    power = " KMGT".index(match[2].upper() or " ")
+    power = " KMGTPE".index(match[2].upper() or " ")
     return round(float(match[1]) * float(1024 if match[3] else 1000) ** power)

@@ -36,7 +36,7 @@ SCALES = {**WEIGHTS, **DEVICE_WEIGHTS}
 #: All that is read; ``systemctl show`` passes over a name that it does not know.
 PROPERTIES = (*LIMITS, *LATENCIES, *SCALES)
 #: What systemd prints for a number that is not set.
-UNSET = {"", "[not set]", "infinity", str(2**64 - 1)}
+UNSET = {"[not set]", "infinity", str(2**64 - 1)}
 
 ASSIGNMENT = re.compile(r"^[ \t]*[A-Z]\w*[ \t]*=", re.MULTILINE)
 SECTION = re.compile(r"^\s*\[[A-Z]\w*\]", re.MULTILINE)
@@ -55,6 +55,7 @@ TIMES = {
     **dict.fromkeys(("ms", "msec"), 1000),
     **dict.fromkeys(("", "s", "sec", "second", "seconds"), 1_000_000),
     **dict.fromkeys(("m", "min", "minute", "minutes"), 60_000_000),
+    **dict.fromkeys(("h", "hr", "hour", "hours"), 3_600_000_000),
 }
 
 
@@ -95,6 +96,11 @@ def shown(file: str, text: str) -> Iterator[Asked]:
         about = dict(pairs)
         name = about.get("Id") or name_of(file)
         one = record(name, pairs, (name,), about.get("ControlGroup", ""))
+        if one.unsupported:
+            raise Refused(
+                f"expected limits of {name} as systemctl show prints them; found "
+                f"{one.unsupported[0]!r}; give what systemctl cat prints of it"
+            )
         if about.get("ControlGroup") != "" and (one.limits or one.weights):
             yield one
 
@@ -181,50 +187,85 @@ def pairs_of(text: str) -> Pairs:
     return [(key.strip(), value.strip()) for key, _, value in split]
 
 
-def in_the_end(pairs: Pairs) -> dict[tuple[str, str], str]:
-    """Return what assignments leave: (property, device) -> value. An empty one resets.
+def in_the_end(pairs: Pairs) -> tuple[dict[tuple[str, str], int], list[str]]:
+    """Return what assignments leave, (property, device) -> figure, and those that systemd ignores.
 
-    What begins with BlockIO is of old, and counts only where nothing else is held.
+    An empty one resets. What begins with BlockIO is of old, and counts only where nothing else is
+    held.
     """
-    held: dict[tuple[str, str], str] = {}
+    held: dict[tuple[str, str], int] = {}
+    ignored = []
     for key, value in pairs:
         if key not in PROPERTIES:
             continue
         if not value:
             reset = BLOCK_BANDWIDTHS if key in BLOCK_BANDWIDTHS else (key,)
             held = {place: figure for place, figure in held.items() if place[0] not in reset}
+        elif (one := assigned(key, value)) is None:
+            ignored.append(f"{key}={value}")
         else:
-            words = value.partition(" ") if key in LATENCIES else value.rpartition(" ")
-            device, figure = ("", value) if key in WEIGHTS else words[::2]
-            place = key, device.strip().strip("\"'").lstrip("-")
-            held.pop(place, None)
-            if figure not in UNSET and (place[1] or value.isdigit()):
-                held[place] = figure
+            device, figure = one
+            held.pop((key, device), None)
+            if figure:
+                held[key, device] = figure
     new = {place: figure for place, figure in held.items() if not place[0].startswith("Block")}
-    return new or held
+    return new or held, ignored
+
+
+def assigned(key: str, value: str) -> tuple[str, int] | None:
+    """Return the device and the figure of an assignment, or None if systemd ignores it.
+
+    A figure of 0 is none. Also a device's path, or a figure, may have spaces in it.
+    """
+    gaps = re.finditer(r"\s+", value)
+    parts = [(value[: gap.start()], value[gap.end() :]) for gap in gaps]
+    for device, text in [("", value)] if key in WEIGHTS else parts:
+        if text in UNSET:
+            figure: int | None = 0
+        elif key in SCALES:
+            figure = weight(text, SCALES[key])
+        else:
+            figure = microseconds(text) if key in LATENCIES else size(text)
+        if figure is not None:
+            return device.strip("\"'").lstrip("-"), figure
+    return None
 
 
 def record(name: str, pairs: Pairs, hints: tuple[str, ...], group: str = "") -> Asked:
     """Return what a unit's assignments ask."""
-    held = in_the_end(pairs)
+    held, ignored = in_the_end(pairs)
     limits = [
-        AskedLimit(device, LATENCY, microseconds(figure))
-        if key in LATENCIES
-        else AskedLimit(device, LIMITS[key], number(figure))
+        AskedLimit(device, LIMITS.get(key, LATENCY), figure)
         for (key, device), figure in held.items()
-        if key not in SCALES and device
+        if key not in SCALES
     ]
     weights = [
-        AskedWeight(device, number(figure), SCALES[key])
+        AskedWeight(device, figure, SCALES[key])
         for (key, device), figure in held.items()
         if key in SCALES
     ]
-    set_ones = tuple(limit for limit in limits if limit.value)
-    return Asked("systemd", name, hints, group, 0, set_ones, tuple(weights))
+    one = Asked("systemd", name, hints, group, 0, tuple(limits), tuple(weights))
+    return one._replace(unsupported=tuple(ignored))
 
 
-def microseconds(text: str) -> int:
-    """Return a time as systemd writes it; a number alone is in seconds.
+def weight(text: str, blkio: bool) -> int | None:
+    """Return a weight as systemd reads it."""
+    lowest, highest = (10, 1000) if blkio else (1, 10_000)
+    return int(text) if text.isdecimal() and lowest <= int(text) <= highest else None
+
+
+def size(text: str) -> int | None:
+    """Return a number of bytes or requests as systemd reads it: in powers of 1000, and not 0.
+
+    >>> size("10M"), size("1.5 K"), size("10MB"), size("10Mi"), size("0")
+    (10000000, 1500, None, None, None)
+    """
+    known = re.fullmatch(r"\d+(\.\d+)?\s*[KMGTPEB]?", text)
+    return number(text.rstrip("B")) or None if known else None
+
+
+def microseconds(text: str) -> int | None:
+    """Return a time as systemd reads it; a number alone is in seconds.
 
     >>> microseconds("25ms"), microseconds("2.5 ms"), microseconds("1"), microseconds("1s 5ms")
     (25000, 2500, 1000000, 1005000)
@@ -232,5 +273,5 @@ def microseconds(text: str) -> int:
     part = re.compile(r"(\d+(?:\.\d+)?) *([a-zµμ]*) *")
     parts = part.findall(text)
     if not parts or part.sub("", text).strip() or any(unit not in TIMES for _, unit in parts):
-        raise Refused(f"expected a time of latency as 25ms or 1s; found {text!r}; correct it")
+        return None
     return round(sum(float(figure) * TIMES[unit] for figure, unit in parts))

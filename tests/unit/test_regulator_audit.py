@@ -1613,6 +1613,13 @@ def test_a_limit_that_somebody_asked_for_since_is_none_that_a_regulator_left(lef
     assert left.kinds() == [("limit-left-behind", NOTE)]
 
 
+def test_what_was_asked_of_another_disk_does_not_explain_what_is_left(left):
+    left.disk("sdb", "8:16")
+    left.asked(docker(BlkioDeviceReadBps=rate("/dev/sdb", 2 * MIB)))
+    left.limited(key="rbps", value=2 * MIB)
+    assert left.kinds() == [("limit-dropped", ERROR), ("limit-left-behind", WARNING)]
+
+
 def test_a_limit_that_cannot_be_restored_stays_noted(left, capsys):
     """The file of one cgroup is a folder, and another cgroup is gone."""
     state = left.folder / "state"

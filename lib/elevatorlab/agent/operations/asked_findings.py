@@ -18,7 +18,7 @@ from .findings import Finding, Kind, Severity
 from .weight_findings import weighers, weight_on
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .asked_records import Asked, AskedLimit, AskedWeight
     from .audited_host import Host
@@ -145,27 +145,47 @@ def of_cgroup(host: Host, one: Asked, folder: pathlib.Path) -> Iterator[Finding]
         return
     if one.unknown_class:
         yield from without_class(host, one, folder)
-    if one.source == "systemd":
-        one = units.specified(one, folder.name)
+    one = units.specified(one, folder.name)
     given = [limit.device for limit in one.limits] + [weight.device for weight in one.weights]
     places = {device: place_of(host, one.source, device) for device in given}
     for device, place in places.items():
         if device and not expanded(host, device, place):
             yield nowhere(host, one, folder, device, place)
-    by_disk: dict[tuple[str, str], list[AskedLimit]] = {}
+    for (disk, _), limits in by_disk(host, one, folder, places).items():
+        yield from of_disk(host, one, folder, disk, limits)
+    for weight in one.weights:
+        yield from of_weight(host, one, folder, weight, places[weight.device])
+
+
+def by_disk(
+    host: Host, one: Asked, folder: pathlib.Path, places: Mapping[str, Place]
+) -> dict[tuple[str, str], list[AskedLimit]]:
+    """Return the limits asked for each disk, by disk and key, in order."""
+    found: dict[tuple[str, str], list[AskedLimit]] = {}
     for asked in one.limits:
         for device in expanded(host, asked.device, places[asked.device]):
             # A volume has a limit of its own, or systemd made it one of the disk below.
             below = host.devices.chain(host.devices.whole(device))
             below = below if one.source == "systemd" else below[:1]
             holds = (name for name in below if holds_on(host, folder, name, asked.key) is not None)
-            by_disk.setdefault((next(holds, below[0]), asked.key), []).append(
+            found.setdefault((next(holds, below[0]), asked.key), []).append(
                 asked._replace(device=device)
             )
-    for (disk, _), limits in by_disk.items():
-        yield from of_disk(host, one, folder, disk, limits)
-    for weight in one.weights:
-        yield from of_weight(host, one, folder, weight, places[weight.device])
+    return found
+
+
+def is_asked(host: Host, folder: pathlib.Path, disk: str, key: str, value: int | None) -> bool:
+    """Tell whether this is the limit that somebody asked of a disk for a cgroup."""
+    for one in host.asked:
+        if folder in folders_of(host, one):
+            own = units.specified(one, folder.name)
+            places = {
+                limit.device: place_of(host, one.source, limit.device) for limit in own.limits
+            }
+            limits = by_disk(host, own, folder, places).get((disk, key))
+            if limits and limits[-1].value == value:
+                return True
+    return False
 
 
 def has_io(host: Host, folder: pathlib.Path) -> bool:

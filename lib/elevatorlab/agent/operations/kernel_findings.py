@@ -10,7 +10,7 @@ import pathlib
 from typing import TYPE_CHECKING
 
 from ..regulator.shared_journals import ORDERED, UNORDERED, text_of
-from .asked_findings import folders_of
+from .asked_findings import is_asked
 from .audited_host import IDLE_PART, NO_JOURNAL, UNSURE_BYTES, link_of
 from .disk_findings import other_disk
 from .findings import Finding, Kind, Severity, above_notes
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from .audited_host import Host, Limit, Mount, Opened, Writes
-    from .left_behind import Left
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -512,9 +511,13 @@ def left_behind(host: Host) -> Iterator[Finding]:
     for left in everywhere(host.state) if host.state else ():
         limits = host.limits(left.cgroup) if left.cgroup in host.groups else []
         now = next((limit for limit in limits if limit.number == left.device), None)
-        if now is None or all(now.values.get(key) == value for key, value in left.before.items()):
+        if now is None:
             continue
-        asked = is_asked(host, now, left)
+        changed = [key for key, value in left.before.items() if now.values.get(key) != value]
+        if not changed:
+            continue
+        disk = host.devices.names.get(left.device, "")
+        asked = all(is_asked(host, left.cgroup, disk, key, now.values.get(key)) for key in changed)
         yield Finding(
             *(Kind.LEFT_BEHIND, NOTE if asked else WARNING, host.subject(left.cgroup)),
             {
@@ -529,10 +532,3 @@ def left_behind(host: Host) -> Iterator[Finding]:
             else "a regulator that was killed has left this limit in force; elevatorlab regulate "
             "--restore takes it away, and so does elevatorlab clean",
         )
-
-
-def is_asked(host: Host, limit: Limit, left: Left) -> bool:
-    """Tell whether somebody asked for what a limit is now, where a journal holds another one."""
-    now = {(key, limit.values.get(key)) for key in left.before} - {*left.before.items()}
-    asked = (one for one in host.asked if limit.cgroup in folders_of(host, one))
-    return now <= {(one.key, one.value) for given in asked for one in given.limits}

@@ -134,7 +134,9 @@ def pattern(name: str) -> str:
 
 
 def specified(one: Asked, unit: str) -> Asked:
-    """Return what was asked for a unit, whose name may be a part of its devices' paths."""
+    """Return what was asked for a cgroup; a unit's name may be a part of its devices' paths."""
+    if one.source != "systemd":
+        return one
     limits = (limit._replace(device=replaced(limit.device, unit)) for limit in one.limits)
     weights = (weight._replace(device=replaced(weight.device, unit)) for weight in one.weights)
     return one._replace(limits=tuple(limits), weights=tuple(weights))

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 from elevatorlab.paths import PROJECT
@@ -76,3 +77,19 @@ def test_a_command_above_its_limit_fails_the_measurement(answer_times, times, ca
 def test_a_command_that_fails_has_no_time(answer_times):
     with pytest.raises(subprocess.CalledProcessError):
         answer_times.processor_time_s(["-c", "raise SystemExit(1)"], {})
+
+
+@pytest.mark.parametrize(
+    ("missed_s", "mb_s", "stay"),
+    [
+        ((0, 0, 0), (1.0, 1.04, 1.06), (False, True, True)),  # the best, and what comes near it
+        ((0, 1, 2), (1.0, 0.9, 2.0), (True, False, True)),  # another one misses less and gives more
+        ((0, 3, 5), (1.0, 2.0, 3.0), (True, False, False)),  # more than half of the seconds
+        ((4, 5), (1.0, 2.0), (True, False)),  # none misses fewer
+    ],
+)
+def test_a_setting_gets_another_seed_while_no_other_beats_it(monkeypatch, missed_s, mb_s, stay):
+    monkeypatch.syspath_prepend(PROJECT / "benchmarks")
+    cells = pd.DataFrame({"missed_s": missed_s, "offenders_mb_s": mb_s}, dtype=float)
+    found = program(PROJECT / "benchmarks/frontier.py").in_play(cells)
+    assert tuple(found) == stay

@@ -42,8 +42,15 @@ def log_marks(
     `most`: Marks are in the finest steps that need no more.
     """
     seen: list[float] = []
-    for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.2, 1.5, 2, 3, 5), (1, 1.1, 1.2, 1.3, 1.5, 2)):
-        fine = [step * 10.0**power for power in range(-6, 10) for step in sorted(steps)]
+    by_fineness = (
+        (1,),
+        (1, 3),
+        (1, 2, 5),
+        (1, 1.2, 1.5, 2, 3, 5),
+        (1, 1.1, 1.2, 1.3, 1.5, 2, 3, 5),
+    )
+    for steps in by_fineness:
+        fine = [step * 10.0**power for power in range(-6, 10) for step in steps]
         first = max(place for place, mark in enumerate(fine) if mark <= low)
         last = min(place for place, mark in enumerate(fine) if mark >= high)
         if seen and last + 1 - first > most:

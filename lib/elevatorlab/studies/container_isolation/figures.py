@@ -14,6 +14,7 @@ from ...plugins.schedulers import colour_of, shown_name
 from ..kit.cells import rows_of
 from .measures import (
     FEWEST_PLACES,
+    MOST_SLAS,
     ONE_SERVER,
     OPEN,
     RIVALS,
@@ -81,7 +82,7 @@ CAPTIONS = {
     "paper's before the tenth second, predicted afterwards). SLAE aims at a wait below a "
     "limit; UTE aims at a utilisation below a threshold, and guarantees nothing about the wait.",
     "comparison": "The regulator compared with the kernel's mechanisms: for how long waits exceed "
-    "5 ms, when they stop doing so, the share of time in which the disk is busy, and the "
+    "the SLA, when they stop doing so, the share of time in which the disk is busy, and the "
     "offenders' write rate. Good: small values in the two left panels, large ones in the two "
     "right panels.",
     "comparison-over-time": "For each second, the curve shows the largest of all normal "
@@ -92,7 +93,7 @@ CAPTIONS = {
     "shorter waits; the dotted line is the SLA.",
     "frontier": "The offenders' write rate against the mean wait of the slowest normal container; "
     "each dot is a setting of a mechanism. A line joins a mechanism's best settings; large dots "
-    "are settings that kept the SLA of 5 ms.",
+    "are settings that kept the SLA.",
 }
 """What each figure shows."""
 DETAILS = {
@@ -110,13 +111,13 @@ DETAILS = {
     "too low by a third for closed writers at saturation. The two laws use the disk's own "
     "service time S.",
     "comparison": "Intervals are 95 % confidence intervals, drawn where repetitions differ. The "
-    "first panel counts the seconds in which a normal container waits longer than 5 ms. The second "
-    "panel shows when the last such second ends (never: a container still waits too long at the "
-    "end). The dotted line of the third panel is the target of 90 %. For io.max, we named the "
+    "first panel counts the seconds in which a normal container waits longer than the SLA. The "
+    "second panel shows when the last such second ends (never: a container still waits too long at "
+    "the end). The dotted line of the third panel is the target of 90 %. For io.max, we named the "
     f"offenders in advance; its limit is the 1 MB/s that the paper set by hand. {UNTESTED}",
     **dict.fromkeys(("comparison-over-time", "waits-by-second"), _DISK),
     "frontier": "Waits are averaged over seconds. Intervals are 95 % confidence intervals over "
-    "seeds. Settings with a wait above 7.5 ms (1.5 times the SLA) are not drawn. A dot is large "
+    f"seeds. Settings with a wait above {MOST_SLAS} times the SLA are not drawn. A dot is large "
     f"if no wait exceeded the SLA later than 250 ms after the overload began. {_DISK}",
 }
 """How each figure was made. What the analysis says about a run is added (`_remark`)."""

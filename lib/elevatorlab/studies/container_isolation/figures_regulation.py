@@ -32,6 +32,7 @@ from .measures import (
     LABELS,
     LEAST_SHARE,
     LOAD_LABELS,
+    MOST_SLAS,
     cells_of,
     front,
     loads_in,
@@ -292,7 +293,8 @@ def comparison(measured: pd.DataFrame) -> Figure:
         axis.set_title(measure.label)
     for axis, measure in zip(grid[-1], MEASURES, strict=True):
         axis.set_xlabel(measure.axis.format(watched_s=watched_s))
-    figure.suptitle("What protects three normal containers from overload")
+    sla_ms = rows["sla_wait_ms"].iloc[0]
+    figure.suptitle(f"What protects three normal containers from overload (SLA: {sla_ms:g} ms)")
     return figure
 
 
@@ -376,12 +378,13 @@ def comparison_over_time(measured: pd.DataFrame) -> Figure:
     log_marks(grid.axes.flat[0].yaxis, ends.min(), ends.max())
     figure: Figure = grid.figure
     figure.supylabel("longest wait, normal (ms, log)")
+    sla_ms = rows["sla_wait_ms"].iloc[0]
     if len(shown) <= FEW:
-        sla_ms = rows["sla_wait_ms"].iloc[0]
+        sla = End(f"SLA, {sla_ms:g} ms", GREY, sla_ms)
         for axis, some in panels_of(grid):  # after all are drawn: they share a range
-            label_ends(axis, [*_wait_ends(some), End("SLA", GREY, sla_ms)])
+            label_ends(axis, [*_wait_ends(some), sla])
     else:
-        figure.legend(handles=_lines_of(shown), loc="outside lower center", ncols=4)
+        figure.legend(handles=_lines_of(shown, sla_ms), loc="outside lower center", ncols=4)
     figure.suptitle("How fast each mechanism acts after the overload begins")
     return figure
 
@@ -393,6 +396,7 @@ def waits_by_second(measured: pd.DataFrame) -> Figure:
     loads, shown = loads_in(rows), present(rows)
     if not loads:
         return _nothing(Figure(figsize=(TWO_COLUMNS, 1.2)))
+    sla_ms = rows["sla_wait_ms"].iloc[0]
     size = TWO_COLUMNS, 1.2 + 1.8 * -(-len(loads) // 2)
     grid = facets(rows, size, col="load", col_order=loads, col_wrap=min(2, len(loads)))
     for (axis, some), load in zip(panels_of(grid), loads, strict=True):
@@ -408,24 +412,24 @@ def waits_by_second(measured: pd.DataFrame) -> Figure:
         )
         for drawn, line in zip(axis.lines, reversed(lines_of(shown).values()), strict=True):
             drawn.set_linestyle((0, line) if line else "-")  # seaborn has no dashes here
-        axis.axvline(some["sla_wait_ms"].iloc[0], color=GREY, linestyle=":", linewidth=1)
+        axis.axvline(sla_ms, color=GREY, linestyle=":", linewidth=1)
         axis.set(title=LOAD_LABELS[load], ylabel="share of the seconds (ratio)")
         axis.set_xlabel("mean wait in a second (ms, log scale)")
     waits = rows["latency_mean_ms"]
-    log_marks(grid.axes.flat[0].xaxis, waits.min(), waits.max(), most=10)
+    log_marks(grid.axes.flat[0].xaxis, waits.min(), waits.max())
     figure: Figure = grid.figure
-    figure.legend(handles=_lines_of(shown), loc="outside lower center", ncols=4)
+    figure.legend(handles=_lines_of(shown, sla_ms), loc="outside lower center", ncols=4)
     figure.suptitle("How long normal containers wait while others overload the disk")
     return figure
 
 
-def _lines_of(shown: Sequence[str]) -> list[Line2D]:
+def _lines_of(shown: Sequence[str], sla_ms: float) -> list[Line2D]:
     """Return legend entries for mechanisms and the SLA."""
     handles = [
         Line2D([], [], color=COLOURS[name], label=LABELS[name], dashes=line or (None, None))
         for name, line in lines_of(shown).items()
     ]
-    return [*handles, Line2D([], [], color=GREY, linestyle=":", label="SLA")]
+    return [*handles, Line2D([], [], color=GREY, linestyle=":", label=f"SLA, {sla_ms:g} ms")]
 
 
 def _wait_ends(rows: pd.DataFrame) -> list[End]:
@@ -439,8 +443,6 @@ def _nothing(figure: Figure) -> Figure:
 
 
 MOST_COLUMNS = 3
-WIDEST = 1.5
-"""Settings with a wait above this multiple of the SLA are not drawn: the best lie near the SLA."""
 SHOWN_APART = "alone"
 """The mechanism that is not drawn: without offenders, there is no rate to show."""
 
@@ -449,7 +451,7 @@ def frontier(measured: pd.DataFrame) -> Figure:
     """Draw, for each load, the offenders' rate against the normal containers' longest wait."""
     found = points(measured)
     sla_ms = measured["sla_wait_ms"].dropna().iloc[0]
-    near = found["wait_ms"] <= WIDEST * sla_ms
+    near = found["wait_ms"] <= MOST_SLAS * sla_ms
     found = found[near & (found["mechanism"] != SHOWN_APART)]
     loads = [load for load in FRONTIER_LOADS if load in set(found["load"])]
     columns = min(len(loads), MOST_COLUMNS)
@@ -467,7 +469,7 @@ def frontier(measured: pd.DataFrame) -> Figure:
         axis.set_axis_off()
     figure.supylabel("offenders (MB/s)", fontsize=8)
     figure.suptitle("What each mechanism can reach")
-    figure.legend(handles=_handles(found), loc="outside lower center", ncols=4, fontsize=8)
+    figure.legend(handles=_handles(found, sla_ms), loc="outside lower center", ncols=4, fontsize=8)
     return figure
 
 
@@ -475,7 +477,7 @@ KEPT_SLA: dict[str, Any] = {"markersize": 5.5}
 MISSED_SLA: dict[str, Any] = {"markersize": 3, "alpha": 0.45}
 
 
-def _handles(found: pd.DataFrame) -> list[Line2D]:
+def _handles(found: pd.DataFrame, sla_ms: float) -> list[Line2D]:
     """Return the legend: each mechanism, the two kinds of dot, and the SLA."""
     handles = [
         Line2D(
@@ -489,7 +491,7 @@ def _handles(found: pd.DataFrame) -> list[Line2D]:
     ]
     for look, label in ((KEPT_SLA, "no second missed"), (MISSED_SLA, "some missed")):
         handles.append(Line2D([], [], color=GREY, marker="o", linestyle="", label=label, **look))
-    return [*handles, Line2D([], [], color=GREY, linestyle=":", label="SLA")]
+    return [*handles, Line2D([], [], color=GREY, linestyle=":", label=f"SLA, {sla_ms:g} ms")]
 
 
 def _panel(axis: Axes, found: pd.DataFrame) -> None:

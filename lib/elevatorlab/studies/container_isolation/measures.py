@@ -422,6 +422,9 @@ def loads_in(rows: pd.DataFrame) -> list[str]:
 CELL = ["load", "disk", "mechanism", "setting"]
 """Columns that identify a cell. The points of one cell are repetitions: they differ in the seed."""
 
+MOST_SLAS = 1.5
+"""Settings with a wait above this multiple of the SLA are not drawn: the best lie near the SLA."""
+
 SETTLED_S = 2
 """The oscillation is measured from this many seconds after the overload began."""
 

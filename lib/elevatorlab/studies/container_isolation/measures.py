@@ -491,6 +491,22 @@ def cells_of(found: pd.DataFrame) -> pd.DataFrame:
     return means.join(numbers.size().rename("repetitions")).reset_index()
 
 
+def for_all_loads(found: pd.DataFrame) -> pd.DataFrame:
+    """Return each mechanism's setting that suits all loads best, by the first seed of `points`.
+
+    It misses the fewest seconds under all loads together, and of such settings gives the offenders
+    the most. Later seeds have no part in the choice, so they can judge it. A row has ``disk``,
+    ``mechanism``, ``setting``, and the sums over the loads of ``missed_s`` and ``offenders_mb_s``.
+    """
+    first = found[found["repetition"] == 1]
+    of_settings = first.groupby(["disk", "mechanism", "setting"])
+    whole = of_settings["load"].transform("nunique") == first["load"].nunique()
+    sums = first[whole].groupby(["disk", "mechanism", "setting"], as_index=False)
+    ranked = sums[["missed_s", "offenders_mb_s"]].sum()
+    ranked = ranked.sort_values(["missed_s", "offenders_mb_s"], ascending=[True, False])
+    return ranked.groupby(["disk", "mechanism"]).head(1)
+
+
 def front(cells: pd.DataFrame, cost: str = "missed_s") -> pd.DataFrame:
     """Return the cells that no other cell beats both in cost and in the offenders' rate.
 
@@ -499,3 +515,19 @@ def front(cells: pd.DataFrame, cost: str = "missed_s") -> pd.DataFrame:
     ranked = cells.sort_values([cost, "offenders_mb_s"], ascending=[True, False])
     best = ranked["offenders_mb_s"].cummax().shift(fill_value=-1.0)
     return ranked[ranked["offenders_mb_s"] > best]
+
+
+def best_for_each_load(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the setting of each mechanism that suits each load best, of those with all seeds.
+
+    It misses the fewest seconds, and of such settings gives the offenders the most. A row has
+    `CELL`, the sum over the seeds of ``missed_s``, and the means of ``p99_ms`` and
+    ``offenders_mb_s``.
+    """
+    means = {name: (name, "mean") for name in ("p99_ms", "offenders_mb_s")}
+    of_settings = found.groupby(CELL, as_index=False)
+    sums = of_settings.agg(missed_s=("missed_s", "sum"), seeds=("missed_s", "size"), **means)
+    ranked = sums[sums["seeds"] == sums["seeds"].max()].sort_values(
+        ["missed_s", "offenders_mb_s"], ascending=[True, False]
+    )
+    return ranked.drop(columns="seeds").groupby(["load", "disk", "mechanism"]).head(1)

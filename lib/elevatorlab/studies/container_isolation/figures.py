@@ -117,7 +117,8 @@ DETAILS = {
     f"offenders in advance; its limit is the 1 MB/s that the paper set by hand. {UNTESTED}",
     **dict.fromkeys(("comparison-over-time", "waits-by-second"), _DISK),
     "frontier": "Waits are averaged over seconds. Intervals are 95 % confidence intervals over "
-    f"seeds. Settings with a wait above {MOST_SLAS} times the SLA are not drawn. A dot is large "
+    "seeds, of the settings with all seeds: those that another setting beat have fewer. "
+    f"Settings with a wait above {MOST_SLAS} times the SLA are not drawn. A dot is large "
     f"if no wait exceeded the SLA later than 250 ms after the overload began. {_DISK}",
 }
 """How each figure was made. What the analysis says about a run is added (`_remark`)."""

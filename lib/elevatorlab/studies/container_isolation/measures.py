@@ -530,4 +530,5 @@ def best_for_each_load(found: pd.DataFrame) -> pd.DataFrame:
     ranked = sums[sums["seeds"] == sums["seeds"].max()].sort_values(
         ["missed_s", "offenders_mb_s"], ascending=[True, False]
     )
-    return ranked.drop(columns="seeds").groupby(["load", "disk", "mechanism"]).head(1)
+    best: pd.DataFrame = ranked.groupby(["load", "disk", "mechanism"]).head(1)
+    return best.drop(columns="seeds")

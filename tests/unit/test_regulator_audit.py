@@ -237,6 +237,20 @@ def test_buffered_writes_pass_a_limit_of_version_1_by(v1):
     assert finding.evidence["newly_charged_bytes"] == 64 << 10 and finding.evidence["wbps"] == MIB
 
 
+def test_an_open_file_tells_that_buffered_writes_of_version_1_pass_a_limit_by(v1):
+    """Nothing is written while the audit looks, so no growth tells."""
+    v1.meanwhile = lambda: None
+    v1.mounted(("8:1", "/", "xfs"))
+    v1.limited()
+    v1.process(900 * MIB)
+    v1.did(written=64 << 10)
+    assert v1.kinds() == [("v1-buffered-writes", NOTE)]
+    v1.opened("/log", 20, os.O_WRONLY | os.O_DIRECT)
+    assert v1.found() == []
+    v1.opened("/log", 20, file="4")
+    assert v1.kinds() == [("v1-buffered-writes", WARNING)]
+
+
 @pytest.mark.parametrize(
     "written, charged, severities",
     [(0, 0, {1: NOTE, 2: NOTE}), (10 * MIB, 10 * MIB, {}), (10 * MIB, 0, {1: ERROR, 2: WARNING})],
@@ -1604,6 +1618,13 @@ def test_a_limit_that_a_killed_regulator_has_left(left, capsys):
     assert (event["event"], event["device"], event["before"]["rbps"]) == ("restored", "8:0", None)
     assert [event["command"], event["since"], event["cgroup"]] == [*OWNER[1:], str(left.group)]
     assert left.found() == [] and list((left.folder / "state").glob("*.jsonl")) == []
+
+
+def test_a_copied_host_s_journal_has_the_paths_of_that_host(left):
+    file = left.folder / "state/9.jsonl"
+    file.write_text(file.read_text().replace(str(left.folder), ""))
+    (finding,) = left.found()
+    assert (finding.kind, finding.subject) == (Kind.LEFT_BEHIND, "batch")
 
 
 def test_a_limit_that_somebody_asked_for_since_is_none_that_a_regulator_left(left):

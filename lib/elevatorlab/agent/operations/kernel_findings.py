@@ -160,7 +160,7 @@ def uncharged(host: Host, limit: Limit) -> Iterator[Finding]:
     elif not opened:
         yield from by_mounts(host, limit, writes)
     elif host.hierarchy.version == 1:
-        yield from buffered(host, limit, writes)
+        yield from buffered(host, limit, writes, cached)
     elif not foreign:
         yield from by_nobody(host, limit, writes)
 
@@ -217,7 +217,7 @@ def by_mounts(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
     if alone:
         yield from charged_to_others(host, limit, writes, alone, writes.severity())
     elif host.hierarchy.version == 1:
-        yield from buffered(host, limit, writes)
+        yield from buffered(host, limit, writes, [])
     elif seen:
         severity = ERROR if writes.passed else NOTE
         yield from charged_to_others(host, limit, writes, seen, severity)
@@ -358,12 +358,19 @@ def memory_off(host: Host, limit: Limit, writes: Writes) -> Finding:
     )
 
 
-def buffered(host: Host, limit: Limit, writes: Writes) -> Iterator[Finding]:
-    """Yield that buffered writes pass a limit of version 1 by; a note where none came yet."""
+def buffered(
+    host: Host, limit: Limit, writes: Writes, cached: Sequence[Opened]
+) -> Iterator[Finding]:
+    """Yield that buffered writes pass a limit of version 1 by.
+
+    `cached`: The files through which they go. Nobody is charged for them, so with such a file, much
+    that was not charged is no matter of when a count began.
+    """
     if writes.accounted:
         return
+    unseen = WARNING if cached and writes.uncharged else NOTE
     yield Finding(
-        *(Kind.BUFFERED, ERROR if writes.passed else NOTE, host.subject(limit.cgroup)),
+        *(Kind.BUFFERED, ERROR if writes.passed else unseen, host.subject(limit.cgroup)),
         figures(limit, writes),
         f"buffered writes {'pass' if writes.passed else 'would pass'} its limit by: cgroup v1 "
         "charges them to nobody; boot with cgroup v2 (systemd.unified_cgroup_hierarchy=1)"
@@ -509,7 +516,10 @@ def undelegated(host: Host, folder: pathlib.Path) -> Iterator[Finding]:
 def left_behind(host: Host) -> Iterator[Finding]:
     """Yield the limits that a killed regulator has left in force, by its journal."""
     for left in everywhere(host.state) if host.state else ():
-        limits = host.limits(left.cgroup) if left.cgroup in host.groups else []
+        cgroup = left.cgroup
+        if cgroup not in host.groups:  # the journal of a copied host has that host's paths
+            cgroup = host.root / cgroup.relative_to("/")
+        limits = host.limits(cgroup) if cgroup in host.groups else []
         now = next((limit for limit in limits if limit.number == left.device), None)
         if now is None:
             continue
@@ -517,9 +527,9 @@ def left_behind(host: Host) -> Iterator[Finding]:
         if not changed:
             continue
         disk = host.devices.names.get(left.device, "")
-        asked = all(is_asked(host, left.cgroup, disk, key, now.values.get(key)) for key in changed)
+        asked = all(is_asked(host, cgroup, disk, key, now.values.get(key)) for key in changed)
         yield Finding(
-            *(Kind.LEFT_BEHIND, NOTE if asked else WARNING, host.subject(left.cgroup)),
+            *(Kind.LEFT_BEHIND, NOTE if asked else WARNING, host.subject(cgroup)),
             {
                 **now.evidence(),
                 **{"journal": left.journal, "command": left.command, "since": left.since},

@@ -95,7 +95,7 @@ def test_barriers_are_found_where_there_are_some(browser, tmp_path):
 
 
 def shown(page):
-    return page.locator(".claims tbody tr:visible")
+    return page.locator(".claims tbody:visible")
 
 
 def test_claims_are_filtered_by_study_place_verdict_and_words(browser, site):

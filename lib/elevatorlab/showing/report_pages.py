@@ -19,7 +19,7 @@ from ..analysis.number_texts import plain
 from ..judging.claim import UNMEASURED, Claim, Role, is_measured
 from ..judging.claims import by_place, how_many, role_counts
 from ..judging.comparison import Comparison
-from ..judging.conclusions import findings, totals
+from ..judging.conclusions import findings, outcomes, totals
 from ..judging.constants import SHARED
 from ..judging.families import About
 from ..judging.independence import independent
@@ -110,6 +110,7 @@ def build(
             "documents": list(dict.fromkeys(one.source.document for one in some)),
             "count": how_many(some),
             "findings": findings(some),
+            "tested": sum(one.tested for one in outcomes(some, flips or ())),
             "rows": _rows(name, some),
             "forests": _forests(some),
             "figures": [

@@ -2,7 +2,7 @@
 // Filters the claims. Few rows are laid out at a time, so that thousands stay quick.
 const STEP = 100;
 const form = document.querySelector(".filters");
-const rows = [...document.querySelectorAll(".claims tbody tr")];
+const rows = [...document.querySelectorAll(".claims tbody")];
 const more = document.querySelector(".further button");
 let matching = [], shown = 0;
 

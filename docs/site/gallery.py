@@ -40,7 +40,6 @@ Every figure of every study, as `elevatorlab report` draws it from stored result
 one stands the function that draws it. To draw one yourself:
 
 ```python
-from elevatorlab.drives import drawing
 from elevatorlab.plugins import studies
 from elevatorlab.results import store
 

@@ -10,9 +10,9 @@ from pydantic import BeforeValidator, Field
 
 from .. import testbeds
 from ..errors import ElevatorLabError
-from ..judging import claims, verdict_cache
-from ..judging.independence import independent
-from ..judging.verdicts import Verdict
+from ..judging import sensitivity, verdict_cache
+from ..judging.conclusions import outcomes
+from ..judging.verdicts import DECIDED, Verdict
 from ..plugins import studies
 from ..plugins.testbeds import DEFAULT
 from ..records import Record, checked
@@ -102,22 +102,12 @@ def doctor() -> pd.DataFrame:
 
 
 def at_a_glance() -> pd.DataFrame:
-    """Return how many claims of each study came to which verdict.
-
-    A study has a row for each role of its claims on each run, and a row for the document's own
-    arithmetic. `independent` counts the data on which claims were tested: those that share one are
-    counted once.
-    """
-    rows = []
-    for study in studies.STUDIES.values():
-        judged = verdict_cache.judge(study.NAME).claims
-        for where in dict.fromkeys(claim.where for claim in judged):
-            some = [claim for claim in judged if claim.where == where]
-            for role, counts in claims.role_counts(some).items():
-                row = {"study": study.NAME, "compared with": where, "role": str(role)}
-                data = independent(one for one in some if one.role == role)
-                row["independent"] = sum(data.values())
-                rows.append(row | {str(verdict): counts.get(verdict, 0) for verdict in Verdict})
+    """Return what became of the predictions of each study; see `conclusions.outcomes`."""
+    rows = [
+        {"study": one.study, "predictions": one.predictions, "tested": one.tested}
+        | {str(verdict): one.data.get(verdict, 0) for verdict in (*DECIDED, Verdict.UNDECIDED)}
+        for one in outcomes(verdict_cache.every_claim(), sensitivity.stored_flips())
+    ]
     return pd.DataFrame(rows)
 
 

@@ -261,7 +261,25 @@ def test_one_setting_for_all_loads_is_chosen_by_the_first_seed_and_judged_by_the
 def test_a_load_s_best_setting_has_all_seeds():
     _, (_, lines), _ = frontier_tables(TABLE)
     assert lines.loc[0, ["load", "io.max"]].tolist() == ["step", "0, 1.20"]
-    assert set(lines.columns) == {"testbed", "machine", "preset", "load", "io.max"}
+    assert set(lines.columns) == {"testbed", "machine", "preset", "disk", "load", "io.max"}
+
+
+def test_each_disk_has_lines_and_a_figure_of_its_own_with_its_own_seeds():
+    other = TABLE[TABLE["repetition"] == 1].replace({"setting": {"1200 kB/s": "1100 kB/s"}})
+    other = other.assign(disk="hp-c3323a", trial=other["trial"] + "d", sla_wait_ms=4.85)
+    both = pd.concat([other, TABLE], ignore_index=True)
+    *_, (_, of_each), (_, lines) = frontier_tables(both)
+    assert of_each["disk"].tolist() == ["write_behind", "hp-c3323a"]
+    assert of_each["io.max"].tolist() == ["0, 1.20", "0, 1.20"]
+    of_max = lines[lines["mechanism"] == "io.max"].groupby("disk")["setting"].agg(list)
+    assert of_max["hp-c3323a"] == ["1100 kB/s", "1300 kB/s"]
+    assert of_max["write_behind"] == ["1200 kB/s", "1300 kB/s"]
+    drawn = study.figures(study.published(), both)
+    of_drive = drawn["frontier-hp-c3323a"]
+    assert of_drive.trials == set(other["trial"]) and drawn["frontier"].trials == set(
+        TABLE["trial"]
+    )
+    assert "SLA, 4.85 ms" in [text.get_text() for text in of_drive.figure.legends[0].get_texts()]
 
 
 def test_a_registered_policy_is_in_the_table_and_in_the_figure():

@@ -11,13 +11,14 @@ from ...analysis.knee import Knee
 from ...analysis.models import CLOSED_BUSY, QUEUES, WAIT_LAWS
 from ...judging.matching import Run
 from ...plugins.schedulers import colour_of, shown_name
-from ..kit.cells import rows_of
+from ..kit.cells import in_order, rows_of
 from .measures import (
     FEWEST_PLACES,
     MOST_SLAS,
     ONE_SERVER,
     OPEN,
     RIVALS,
+    STUDY_DISK,
     UNTESTED,
     by_load,
     by_scheduler,
@@ -26,6 +27,7 @@ from .measures import (
     knee_of,
 )
 from .tables import better_than_slae, fairness
+from .trials_containers import DISKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,8 +120,9 @@ DETAILS = {
     **dict.fromkeys(("comparison-over-time", "waits-by-second"), _DISK),
     "frontier": "Waits are averaged over seconds. Intervals are 95 % confidence intervals over "
     "seeds, of the settings with all seeds: those that another setting beat have fewer. "
-    f"Settings with a wait above {MOST_SLAS} times the SLA are not drawn. A dot is large "
-    f"if no wait exceeded the SLA later than 250 ms after the overload began. {_DISK}",
+    f"Settings with a wait above {MOST_SLAS} times the SLA are not drawn, nor mechanisms that miss "
+    "more than half of the seconds of all loads in each setting. A dot is large "
+    "if no wait exceeded the SLA later than 250 ms after the overload began.",
 }
 """How each figure was made. What the analysis says about a run is added (`_remark`)."""
 KEPT = ("overview", "figure-6", "comparison")
@@ -128,7 +131,6 @@ KEPT = ("overview", "figure-6", "comparison")
 #: The rows that a figure shows, for the figures that show only one experiment.
 SHOWS = {
     **{name: {"experiment": "regulation"} for name in ("figure-8", "figure-9")},
-    "frontier": {"experiment": "frontier"},
     **{
         name: {"experiment": "comparison"}
         for name in ("comparison", "comparison-over-time", "waits-by-second")
@@ -165,6 +167,10 @@ def figures(published: pd.DataFrame, measured: pd.DataFrame) -> dict[str, Drawn]
             captions[name + ending] = CAPTIONS[name]
             details[name + ending] = DETAILS[name] + words
             shows[name + ending] = {**SHOWS.get(name, {}), **above}
+    for name, disk, _ in _frontiers(measured):
+        captions[name] = CAPTIONS["frontier"]
+        details[name] = f"{DETAILS['frontier']} Disk: {disk}."
+        shows[name] = {"experiment": "frontier", "disk": disk}
     arms = {"container": "containers"}
     says: dict[str, Any] = {"shows": shows, "remark": _remark, "kept": KEPT, "details": details}
     return of_every_run(measured, draw, captions, arms, "write_kib_s", **says)
@@ -188,6 +194,14 @@ def _of_schedulers(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
             yield f"-{scheduler}", some
 
 
+def _frontiers(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield the figure's name, the disk and its rows, for each disk of experiment ``frontier``."""
+    of_all = rows_of(rows, experiment="frontier")
+    for disk in in_order(of_all, "disk", DISKS):
+        name = "frontier" if disk == STUDY_DISK else f"frontier-{disk}"
+        yield name, disk, rows_of(of_all, disk=disk)
+
+
 def _of_containers(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Figure]:
     from .figures_interference import curves, open_and_closed, overload, wait
     from .figures_regulation import rates_over_time, waits_over_time
@@ -205,13 +219,12 @@ def _of_containers(published: pd.DataFrame, rows: pd.DataFrame) -> dict[str, Fig
 def _of_mechanisms(rows: pd.DataFrame) -> dict[str, Figure]:
     from .figures_regulation import comparison, comparison_over_time, frontier, waits_by_second
 
-    drawn = {
+    return {
         "comparison": comparison(rows),
         "comparison-over-time": comparison_over_time(rows),
         "waits-by-second": waits_by_second(rows),
+        **{name: frontier(of_disk) for name, _, of_disk in _frontiers(rows)},
     }
-    # No preset has the hundreds of trials of this figure, so most results lack them.
-    return {**drawn, "frontier": frontier(rows)} if "frontier" in set(rows["experiment"]) else drawn
 
 
 def _remark(name: str, run: Run) -> str:

@@ -34,6 +34,7 @@ from .measures import (
     LOAD_LABELS,
     MOST_SLAS,
     cells_of,
+    for_all_loads,
     front,
     loads_in,
     of_trials,
@@ -437,8 +438,8 @@ def _wait_ends(rows: pd.DataFrame) -> list[End]:
     return [End(LABELS[name], COLOURS[name], value) for name, value in last.items()]
 
 
-def _nothing(figure: Figure) -> Figure:
-    figure.text(0.5, 0.5, "experiment comparison was not run", ha="center", color=GREY)
+def _nothing(figure: Figure, why: str = "experiment comparison was not run") -> Figure:
+    figure.text(0.5, 0.5, why, ha="center", color=GREY)
     return figure
 
 
@@ -448,18 +449,28 @@ SHOWN_APART = "alone"
 
 
 def frontier(measured: pd.DataFrame) -> Figure:
-    """Draw, for each load, the offenders' rate against the normal containers' longest wait."""
+    """Draw, for each load, the offenders' rate against the normal containers' longest wait.
+
+    `measured`: The rows of one disk. Mechanisms that protect nobody are left out: in each setting,
+    they miss more than half of the seconds of all loads.
+    """
     found = points(measured)
     sla_ms = measured["sla_wait_ms"].dropna().iloc[0]
+    seeds = found.groupby(CELL).size().max()
+    best = for_all_loads(found)
+    protect = set(best[2 * best["missed_s"] <= best["judged_s"]]["mechanism"]) - {SHOWN_APART}
     near = found["wait_ms"] <= MOST_SLAS * sla_ms
-    found = found[near & (found["mechanism"] != SHOWN_APART)]
+    found = found[near & found["mechanism"].isin(protect)]
+    if found.empty:
+        return _nothing(Figure(figsize=(TWO_COLUMNS, 1.5)), "each setting misses most seconds")
     loads = [load for load in FRONTIER_LOADS if load in set(found["load"])]
     columns = min(len(loads), MOST_COLUMNS)
     lines = math.ceil(len(loads) / columns)
     figure = Figure(figsize=(TWO_COLUMNS, 1.5 + 2.3 * lines))
     grid = figure.subplots(lines, columns, sharex=True, squeeze=False).ravel()
     for place, (axis, load) in enumerate(zip(grid, loads, strict=False)):
-        _panel(axis, found[found["load"] == load])
+        _panel(axis, found[found["load"] == load], seeds)
+        marks(axis.xaxis, [sla_ms * part for part in (0.8, 1, 1.2, 1.4)])
         axis.axvline(sla_ms, color=GREY, linestyle=":", linewidth=1)
         axis.set_title(FRONTIER_LOADS[load])
         if place + columns >= len(loads):  # the lowest panel of its column
@@ -494,13 +505,12 @@ def _handles(found: pd.DataFrame, sla_ms: float) -> list[Line2D]:
     return [*handles, Line2D([], [], color=GREY, linestyle=":", label=f"SLA, {sla_ms:g} ms")]
 
 
-def _panel(axis: Axes, found: pd.DataFrame) -> None:
+def _panel(axis: Axes, found: pd.DataFrame, seeds: int) -> None:
     """Draw every setting as a dot, and each mechanism's front as a line.
 
-    Only settings with all seeds have an interval. The others were beaten: one of two or three seeds
-    would be as high as the panel.
+    Only settings with all `seeds` have an interval. The others were beaten: one of two or three
+    seeds would be as high as the panel.
     """
-    all_seeds = found.groupby(CELL).size().max()
     for name, of_one in found.groupby("mechanism"):
         colour = FRONTIER_COLOURS[str(name)]
         for _, cell in of_one.groupby(CELL):
@@ -511,11 +521,10 @@ def _panel(axis: Axes, found: pd.DataFrame) -> None:
             axis.plot(
                 wait_ms, rate.value, color=colour, marker=marker_of(str(name)), zorder=3, **look
             )
-            if rate.bounded and len(cell) == all_seeds:
+            if rate.bounded and len(cell) == seeds:
                 axis.plot(
                     [wait_ms] * 2, (rate.low, rate.high), color=colour, linewidth=0.8, zorder=2
                 )
         best = front(cells_of(of_one), cost="wait_ms")
         axis.plot(best["wait_ms"], best["offenders_mb_s"], color=colour, linewidth=1, zorder=1)
     axis.set_xscale("log")
-    marks(axis.xaxis, (4, 5, 6, 7))

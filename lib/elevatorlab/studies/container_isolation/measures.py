@@ -435,8 +435,9 @@ def points(measured: pd.DataFrame) -> pd.DataFrame:
     Beside `CELL`, ``trial`` and ``repetition``, a row has:
 
     ==================  =======================================================================
-    ``missed_s``        seconds in which a normal container's mean wait was above the SLA
-    ``missed_p99_s``    seconds in which the 99th percentile of its waits was above the SLA
+    ``judged_s``        seconds that are judged
+    ``missed_s``        those in which a normal container's mean wait was above the SLA
+    ``missed_p99_s``    those in which the 99th percentile of its waits was above the SLA
     ``wait_ms``         longest mean wait of a normal container, averaged over the seconds
     ``p99_ms``          longest 99th percentile of their waits, averaged over the seconds
     ``offenders_mb_s``  write rate of all offenders together
@@ -465,14 +466,14 @@ def points(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def _waits(normal: pd.DataFrame) -> pd.DataFrame:
-    """Return wait_ms, p99_ms and missed_p99_s of each trial, from its rows of single seconds."""
+    """Return what `points` says of the waits of each trial, from its rows of single seconds."""
     columns = {"latency_mean_ms": "wait_ms", "latency_p99_ms": "p99_ms"}
     longest = normal.groupby(["trial", "time_s"])[list(columns)].max().rename(columns=columns)
     sla_ms = normal.groupby(["trial", "time_s"])["sla_wait_ms"].first()
     longest["missed_p99_s"] = (~(longest["p99_ms"] <= sla_ms)).astype(float)
     by_trial = longest.groupby("trial")
     found = by_trial[["wait_ms", "p99_ms"]].mean().join(by_trial["missed_p99_s"].sum())
-    return found.reset_index()
+    return found.assign(judged_s=by_trial.size()).reset_index()
 
 
 def _oscillation(judged: pd.DataFrame) -> pd.Series[float]:
@@ -496,13 +497,14 @@ def for_all_loads(found: pd.DataFrame) -> pd.DataFrame:
 
     It misses the fewest seconds under all loads together, and of such settings gives the offenders
     the most. Later seeds have no part in the choice, so they can judge it. A row has ``disk``,
-    ``mechanism``, ``setting``, and the sums over the loads of ``missed_s`` and ``offenders_mb_s``.
+    ``mechanism``, ``setting``, and the sums over the loads of ``judged_s``, ``missed_s`` and
+    ``offenders_mb_s``.
     """
     first = found[found["repetition"] == 1]
     of_settings = first.groupby(["disk", "mechanism", "setting"])
     whole = of_settings["load"].transform("nunique") == first["load"].nunique()
     sums = first[whole].groupby(["disk", "mechanism", "setting"], as_index=False)
-    ranked = sums[["missed_s", "offenders_mb_s"]].sum()
+    ranked = sums[["judged_s", "missed_s", "offenders_mb_s"]].sum()
     ranked = ranked.sort_values(["missed_s", "offenders_mb_s"], ascending=[True, False])
     return ranked.groupby(["disk", "mechanism"]).head(1)
 
@@ -520,15 +522,14 @@ def front(cells: pd.DataFrame, cost: str = "missed_s") -> pd.DataFrame:
 def best_for_each_load(found: pd.DataFrame) -> pd.DataFrame:
     """Return the setting of each mechanism that suits each load best, of those with all seeds.
 
-    It misses the fewest seconds, and of such settings gives the offenders the most. A row has
-    `CELL`, the sum over the seeds of ``missed_s``, and the means of ``p99_ms`` and
-    ``offenders_mb_s``.
+    It misses the fewest seconds, and of such settings gives the offenders the most. A row is that
+    of `cells_of`, but for the sum over the seeds of ``missed_s``.
     """
-    means = {name: (name, "mean") for name in ("p99_ms", "offenders_mb_s")}
-    of_settings = found.groupby(CELL, as_index=False)
-    sums = of_settings.agg(missed_s=("missed_s", "sum"), seeds=("missed_s", "size"), **means)
-    ranked = sums[sums["seeds"] == sums["seeds"].max()].sort_values(
+    means = cells_of(found)
+    means["missed_s"] *= means["repetitions"]
+    seeds = means.groupby("disk")["repetitions"].transform("max")
+    ranked = means[means["repetitions"] == seeds].sort_values(
         ["missed_s", "offenders_mb_s"], ascending=[True, False]
     )
     best: pd.DataFrame = ranked.groupby(["load", "disk", "mechanism"]).head(1)
-    return best.drop(columns="seeds")
+    return best

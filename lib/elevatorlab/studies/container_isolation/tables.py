@@ -15,7 +15,7 @@ from ...analysis.number_texts import EXACT_DIGITS, plain, rounded
 from ...analysis.queueing import mean_value_analysis
 from ...analysis.rivals import ModelComparison
 from ...judging.matching import without_needless_machine
-from ..kit.cells import in_order, mean_of
+from ..kit.cells import in_order, mean_of, rows_of
 from ..kit.contrast import turned, with_arm
 from ..kit.tables import PLACE, Captioned, cells, value_and_interval
 from .claims import judge
@@ -54,7 +54,7 @@ from .measures import (
     waits,
     without_needless_scheduler,
 )
-from .trials_containers import NORMAL, OVERLOADED, THINK_US, service_ms
+from .trials_containers import DISKS, NORMAL, OVERLOADED, THINK_US, service_ms
 
 OBSERVED = ("equal", "overload", "open")
 WAITS = {
@@ -438,7 +438,12 @@ MEASURES = {
 
 def frontier_tables(measured: pd.DataFrame) -> list[Captioned]:
     """Return the tables of experiment ``frontier``; an empty list if it was not run."""
-    runs = [(where, found) for where, run in cells(measured, PLACE) if len(found := points(run))]
+    on_disks = [
+        ({**where, "disk": disk}, rows_of(found, disk=disk))
+        for where, run in cells(measured, PLACE)
+        for found in (points(run),)
+        for disk in in_order(found, "disk", DISKS)
+    ]
     tables_of = (
         (FOR_ALL_LOADS, _lines_for_all_loads),
         (FOR_EACH_LOAD, _lines_for_each_load),
@@ -446,7 +451,7 @@ def frontier_tables(measured: pd.DataFrame) -> list[Captioned]:
     )
     captioned = []
     for caption, lines_of in tables_of:
-        if lines := [{**where, **line} for where, found in runs for line in lines_of(found)]:
+        if lines := [{**where, **line} for where, found in on_disks for line in lines_of(found)]:
             captioned.append((caption, pd.DataFrame(lines).fillna("–")))
     return captioned
 
@@ -455,8 +460,7 @@ def _lines_for_all_loads(found: pd.DataFrame) -> list[dict[str, Any]]:
     judged = found[found["repetition"] > 1]
     lines = []
     for chosen in for_all_loads(found).itertuples():
-        rows = judged[(judged["mechanism"] == chosen.mechanism) & (judged["disk"] == chosen.disk)]
-        rows = rows[rows["setting"] == chosen.setting]
+        rows = rows_of(judged, mechanism=chosen.mechanism, setting=chosen.setting)
         trials = rows.groupby("load").size().reindex(found["load"].unique(), fill_value=0)
         if trials.nunique() == 1 and len(rows):
             line = {"mechanism": FRONTIER_LABELS[str(chosen.mechanism)], "setting": chosen.setting}

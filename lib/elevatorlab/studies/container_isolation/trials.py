@@ -388,8 +388,8 @@ def cost_model(sla_wait_ms: float, least: float = 25, most: float = 100) -> IoCo
 
 FRONTIER_ONSET_S = 1.75
 NORMAL_WEIGHT_COST, NORMAL_WEIGHT_BFQ = 100, 1000
-FLOOR_OF_ALL_KIB_S = 256
-"""The lowest limit of all offenders together. Sixteen of them, each at the usual floor, would
+LOW_FLOOR_KIB_S = 16
+"""The regulator's lowest limit under every load. Sixteen offenders, each at the usual floor, would
 overload the disk."""
 BFQ: dict[str, dict[str, dict[str, Any]]] = {
     "bfq": {
@@ -477,8 +477,7 @@ def settings(parameters: Parameters, mechanism: str, offenders: int) -> Iterator
                 yield Setting(f"weight {weight}{added}", fields, scheduler)
     else:
         for period_s in parameters.frontier_periods_s:
-            floor_kib_s = min(FLOOR_KIB_S, FLOOR_OF_ALL_KIB_S / offenders)
-            chosen = regulator(mechanism, parameters, 0, period_s, floor_kib_s)
+            chosen = regulator(mechanism, parameters, 0, period_s, LOW_FLOOR_KIB_S)
             yield Setting(f"{period_s:g} s", {"regulator": chosen})
 
 

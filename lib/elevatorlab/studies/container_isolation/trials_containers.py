@@ -70,7 +70,7 @@ FrontierMechanism = Annotated[
     str, AfterValidator(name_in(POLICIES, get_args(OwnFrontierMechanism)))
 ]
 FrontierLoad = Literal["step", "ramp", "burst-0.2", "burst-1", "burst-5", "two", "many", "mixed"]
-Percent = Annotated[float, Field(gt=0, le=1000)]
+Percent = Annotated[float, Field(gt=0, le=10_000)]
 Weight = Annotated[int, Field(ge=1, le=1000)]
 EXPERIMENTS: tuple[Experiment, ...] = (
     "equal",
@@ -226,7 +226,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             *(300, 400, 500, 700, 900, *range(1000, 1601, 100), 1800, 2000, 2200, 2400),
         ),
         "frontier_weights": (10, 100),
-        "frontier_total_weights": (2, 10, 20, 26, 30, 34, 38, 45, 60),
+        "frontier_total_weights": (2, 10, 20, *range(26, 39, 2), 45, 60),
         "frontier_vrates": ((25, 100), (75, 125), (85, 85), (100, 100)),
         "frontier_repetitions": 5,
         "warm_up_s": 1,

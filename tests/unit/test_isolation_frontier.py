@@ -153,7 +153,7 @@ def test_policies_run_at_every_control_period():
     assert found["0.25 s"].regulator.policy == "guard"
 
 
-def test_the_least_limits_are_the_same_under_every_load_and_together_no_overload():
+def test_the_least_limit_is_the_same_under_every_load():
     for load in get_args(FrontierLoad):
         (trial,) = settings("guard", frontier_loads=[load], frontier_periods_s=[0.25]).values()
         assert trial.regulator.floor_kib_s == LOW_FLOOR_KIB_S
@@ -283,9 +283,8 @@ def test_each_disk_has_lines_and_a_figure_of_its_own_with_its_own_seeds():
     assert of_max["write_behind"] == ["1200 kB/s", "1300 kB/s"]
     drawn = study.figures(study.published(), both)
     of_drive = drawn["frontier-hp-c3323a"]
-    assert of_drive.trials == set(other["trial"]) and drawn["frontier"].trials == set(
-        TABLE["trial"]
-    )
+    assert of_drive.trials == set(other["trial"])
+    assert drawn["frontier"].trials == set(TABLE["trial"])
     assert "SLA, 4.85 ms" in [text.get_text() for text in of_drive.figure.legends[0].get_texts()]
 
 
@@ -373,14 +372,23 @@ def test_the_page_says_how_many_settings_ran(everything):
     assert of_disks.index.isin(TOLD.split("`")).all()
 
 
-def test_the_page_has_each_mechanism_s_best_setting_for_each_load(best):
+def test_the_page_has_each_mechanism_s_best_setting_for_each_load(found, best):
     columns, lines = lines_of_page("load | best fixed limit | `io.max`")
     assert [load for load, *_ in lines] == list(FRONTIER_LOADS.values())
     for load, (_, fixed, *cells) in zip(FRONTIER_LOADS, lines, strict=True):
         for mechanism, cell in zip(SHOWN, cells, strict=True):
+            if (mechanism, load) not in best.index:
+                assert (cell, mechanism, load) == ("–", "guard", "ramp")
+                continue
             one = best.loc[(mechanism, load)]
             assert cell == f"{one['missed_s']:.0f}, {one['offenders_mb_s']:.2f}", (load, mechanism)
         assert fixed == best.loc[("io_max", load), "setting"]
+    assert best["repetitions"].eq(LATER_SEEDS + 1).all()
+    fast = found[(found["mechanism"] == "guard") & (found["setting"] == "0.25 s")]
+    ramp = fast[fast["load"] == "ramp"]
+    assert len(ramp) == LATER_SEEDS and ramp["missed_s"].eq(0).all()
+    rate = ramp["offenders_mb_s"].mean()
+    assert f"With the other four seeds, that setting misses none and gives {rate:.2f} MB/s" in TOLD
 
 
 def test_the_page_has_each_mechanism_s_setting_for_all_loads(of_all_loads):
@@ -449,7 +457,7 @@ def test_the_page_compares_targets_of_the_cost_controller(found):
     assert missed[missed.index.str.contains("vrate 1-10000")].gt(0).all()
 
 
-def test_the_printed_command_is_what_was_measured(everything):
+def test_the_printed_command_is_what_was_measured():
     (printed,) = re.findall(r"regulate (--policy share .*)", WHOLE.partition("## Use")[0])
     given = dict(zip(*[iter(printed.split())] * 2, strict=True))
     (trial,) = trials(frontier_mechanisms=["share"], frontier_periods_s=[0.25])
@@ -574,8 +582,9 @@ def test_the_page_says_what_bfq_does(found):
 def test_the_page_says_under_which_bursts_guard_gives_more_than_share(found, best):
     """In the simulation it does so under all bursts, which another test holds."""
     rates = best["offenders_mb_s"]
-    more = {load for load in FRONTIER_LOADS if rates["guard"][load] > rates["share"][load]}
-    assert {"burst-0.2", "burst-5"} <= more and "burst-1" not in more
+    bursts = ["burst-0.2", "burst-1", "burst-5"]
+    more = rates["guard"][bursts] > rates["share"][bursts]
+    assert more.tolist() == [True, False, True]
     assert best.loc[("guard", "burst-1"), "setting"] == "1 s"
     fast = found[(found["mechanism"] == "guard") & (found["setting"] == "0.25 s")]
     assert fast[fast["load"] == "burst-1"]["missed_s"].sum() > 0
@@ -603,7 +612,8 @@ def test_the_page_has_what_two_more_disks_came_to(stored, everything):
     for mechanism, elsewhere in (("share", 1), ("guard", 0)):
         missed = later(drive, mechanism).set_index("load")["missed_s"]
         assert missed["many"] == JUDGED_S and missed.drop("many").sum() == elsewhere
-    assert f"{16 * LOW_FLOOR_KIB_S * 1024 / 1000:.0f} kB/s" in TOLD
+    floor_of_all_kb_s = len(OFFENDERS["many"]) * LOW_FLOOR_KIB_S * 1024 / 1000
+    assert f"so all sixteen may write {floor_of_all_kb_s:.0f} kB/s" in TOLD
     fixed = drive[(drive["setting"] == "200 kB/s") & (drive["load"] == "many")]
     assert fixed["missed_s"].eq(JUDGED_S).all()
     of_drive = lines_for_all_loads(stored, "hp-c3323a")["offenders (MB/s)"]

@@ -119,7 +119,7 @@ DETAILS = {
     f"offenders in advance; its limit is the 1 MB/s that the paper set by hand. {UNTESTED}",
     **dict.fromkeys(("comparison-over-time", "waits-by-second"), _DISK),
     "frontier": "Waits are averaged over seconds. Intervals are 95 % confidence intervals over "
-    "seeds, of the settings with all seeds: those that another setting beat have fewer. "
+    "seeds, of the settings with all seeds, if these are three or more. "
     f"Settings with a wait above {MOST_SLAS} times the SLA are not drawn, nor mechanisms that miss "
     "more than half of the seconds of all loads in each setting. A dot is large "
     "if no wait exceeded the SLA later than 250 ms after the overload began.",

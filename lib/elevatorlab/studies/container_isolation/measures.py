@@ -422,6 +422,9 @@ def loads_in(rows: pd.DataFrame) -> list[str]:
 CELL = ["load", "disk", "mechanism", "setting"]
 """Columns that identify a cell. The points of one cell are repetitions: they differ in the seed."""
 
+MOST_MISSED = 0.5
+"""A mechanism protects somebody if it misses at most this part of the seconds."""
+
 MOST_SLAS = 1.5
 """Settings with a wait above this multiple of the SLA are not drawn: the best lie near the SLA."""
 
@@ -509,6 +512,12 @@ def for_all_loads(found: pd.DataFrame) -> pd.DataFrame:
     return ranked.groupby(["disk", "mechanism"]).head(1)
 
 
+def protecting(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `for_all_loads` of those mechanisms that protect somebody."""
+    best = for_all_loads(found)
+    return best[best["missed_s"] <= MOST_MISSED * best["judged_s"]]
+
+
 def front(cells: pd.DataFrame, cost: str = "missed_s") -> pd.DataFrame:
     """Return the cells that no other cell beats both in cost and in the offenders' rate.
 
@@ -520,16 +529,12 @@ def front(cells: pd.DataFrame, cost: str = "missed_s") -> pd.DataFrame:
 
 
 def best_for_each_load(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the setting of each mechanism that suits each load best, of those with all seeds.
+    """Return the setting of each mechanism that suits each load best, if it has all seeds.
 
-    It misses the fewest seconds, and of such settings gives the offenders the most. A row is that
-    of `cells_of`, but for the sum over the seeds of ``missed_s``.
+    It misses the fewest seconds a seed, and of such settings gives the offenders the most. A row is
+    that of `cells_of`, but for the sum over the seeds of ``missed_s``.
     """
-    means = cells_of(found)
-    means["missed_s"] *= means["repetitions"]
-    seeds = means.groupby("disk")["repetitions"].transform("max")
-    ranked = means[means["repetitions"] == seeds].sort_values(
-        ["missed_s", "offenders_mb_s"], ascending=[True, False]
-    )
+    ranked = cells_of(found).sort_values(["missed_s", "offenders_mb_s"], ascending=[True, False])
     best: pd.DataFrame = ranked.groupby(["load", "disk", "mechanism"]).head(1)
-    return best
+    whole = best["repetitions"] == best["disk"].map(found.groupby("disk")["repetition"].max())
+    return best[whole].assign(missed_s=best["missed_s"] * best["repetitions"])

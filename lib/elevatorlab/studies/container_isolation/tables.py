@@ -418,9 +418,9 @@ FOR_ALL_LOADS = (
 )
 FOR_EACH_LOAD = (
     "Beyond the paper: each mechanism with the setting that suits each load best: the one that "
-    "misses the fewest seconds, and of such the one with the highest rate of the offenders. Only "
-    "settings that ran with all seeds count. The first number is the seconds missed in all trials "
-    "together. The second is the rate of all offenders (MB/s)."
+    "misses the fewest seconds a trial, and of such the one with the highest rate of the "
+    "offenders. A cell is empty if that one did not run with all seeds. The first number is the "
+    "seconds missed in all trials together. The second is the rate of all offenders (MB/s)."
 )
 OF_ALL = ("wait_ms", "p99_ms", "offenders_mb_s")
 MEASURES = {

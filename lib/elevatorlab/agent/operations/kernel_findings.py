@@ -518,7 +518,7 @@ def left_behind(host: Host) -> Iterator[Finding]:
     for left in everywhere(host.state) if host.state else ():
         cgroup = left.cgroup
         if cgroup not in host.groups:  # the journal of a copied host has that host's paths
-            cgroup = host.root / cgroup.relative_to("/")
+            cgroup = host.root / str(cgroup).lstrip("/")
         limits = host.limits(cgroup) if cgroup in host.groups else []
         now = next((limit for limit in limits if limit.number == left.device), None)
         if now is None:

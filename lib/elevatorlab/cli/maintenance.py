@@ -137,7 +137,7 @@ def sensitivity(
     from ..testbeds.deterministic import DeterministicTestbed, qemu
 
     other = DeterministicTestbed(emulator=qemu.usual(qemu.OTHER_PROCESSOR))
-    others = {f"processor {qemu.OTHER_PROCESSOR}": other}
+    others = {f"processor {qemu.OTHER_PROCESSOR.partition(',')[0]}": other}
     prepared = variations.prepare(study, preset, DeterministicTestbed(), others)
     for name, job in prepared.items():
         print(f"{name}: {job.announcement(workers)}")

@@ -148,10 +148,10 @@ class AnotherQemu(Emulator):
         return ["-icount", f"shift=0,align=off,sleep=off,rr=record,rrfile={log}"]
 
 
-OTHER_PROCESSOR = "SandyBridge-v1"
+OTHER_PROCESSOR = "SandyBridge-v1,vendor=AuthenticAMD,family=16,model=4,+svm,+npt"
 """The next processor model after the usual one. It has vectors twice as wide, with which programs
 copy memory (AVX). Like the usual one, it lacks the instructions of later models that copy by single
-bytes (ERMS)."""
+bytes (ERMS). It passes for a processor with SVM, so that it can have a virtual machine inside."""
 
 
 def usual(processor: str = CPU) -> Emulator:

@@ -100,7 +100,7 @@ def independently(count: int, verdict: Verdict, data: Mapping[Verdict, int]) -> 
     of_it = data.get(verdict, 0)
     if verdict == Verdict.NOT_TESTABLE or count == of_it:
         return ""
-    return f" ({of_it} independent)" if of_it else " (on data that others judge worse)"
+    return f" ({of_it} independent)" if of_it else " (on data of which another claim fares worse)"
 
 
 def by_study(claims: Iterable[Claim]) -> list[list[Claim]]:

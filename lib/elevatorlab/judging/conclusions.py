@@ -221,23 +221,25 @@ def _factor(above: float | None, below: float | None) -> float:
 
 
 def _in_words(claim: Claim, found: _Example | None) -> str:
-    """Say what the document gives for what, and behind a semicolon what was measured."""
+    """Say of what there are two numbers: the document's, and the measured one."""
     subject = claim.quantity
-    in_words = isinstance(claim.published, str)
+    if claim.relative_to:
+        subject = f"{subject}, relative to {claim.relative_to}"
+    where = "implied by the document" if isinstance(claim.published, str) else "in the document"
     if found is None:
         published, measured = published_text(claim), measured_text(claim)
-        gives = f"says {_quoted(published)} of" if claim.quoted else f"gives {published} for"
-        return f"the document {gives} {subject}; measured: {measured}"
-    published, measured = both_texts(claim, found.one)
+        said = _quoted(published) if claim.quoted else published
+        return f"{subject}: {said} in the document, {measured} here"
     if condition := _condition(claim, found.one):
         within = subject.endswith(")")
         subject = f"{subject[:-1]}; {condition})" if within else f"{subject} ({condition})"
-    gives = f"{'implies' if in_words else 'gives'} {published} for {subject}"
-    said = f"the document {gives}; measured: {measured}"
-    if not claim.quoted:
-        return said
-    quoting = f"{_quoted(str(claim.published))} {gives}; measured: {measured}"
-    return quoting if len(quoting.split()) <= MOST_WORDS else said
+    published, measured = both_texts(claim, found.one)
+    numbers = f"{published} {where}, {measured} here"
+    if claim.quoted:
+        quoting = f"{_quoted(str(claim.published))}, {subject}: {numbers}"
+        if len(quoting.split()) <= MOST_WORDS:
+            return quoting
+    return f"{subject}: {numbers}"
 
 
 def _condition(claim: Claim, one: Comparison) -> str:

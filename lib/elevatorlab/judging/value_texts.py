@@ -42,14 +42,11 @@ def measured_text(claim: Claim) -> str:
 def both_texts(claim: Claim, one: Comparison) -> tuple[str, str]:
     """Write the published and the measured value of one comparison of a claim, in one unit.
 
-    Returns: In the claim's unit where a number was published; else on the scale of the comparison.
-    Where ratios are compared, `measured` belongs to the first of several comparisons alone.
+    Returns: Without a unit where ratios are compared; in the claim's unit where a number was
+    published; else on the scale of the comparison.
     """
     if claim.relative_to:
-        if one == claim.compared[0] and not isinstance(claim.published, str):
-            return published_text(claim), measured_text(claim)
-        published, measured = ratio_texts(one)
-        return f"a ratio of {published}", f"a ratio of {measured}"
+        return ratio_texts(one)
     if not isinstance(claim.published, str) and _in_own_unit(claim):
         scale = float(claim.measured or 0) / claim.compared[0].value
         return published_text(claim), _with_unit(_scaled(one, scale), claim.unit)

@@ -88,7 +88,9 @@ def test_a_drive_is_a_device(tmp_path):
     assert "profile='barracuda'" in typed(f"{code}\nprint(device)", tmp_path)
 
 
-@pytest.mark.parametrize("page", [artifact.README, artifact.PAGE], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", sorted({page for page, _, _ in artifact.PARTS}), ids=lambda page: page.name
+)
 def test_what_the_pages_say_of_the_reference_is_up_to_date(page):
     assert artifact.up_to_date(page) == page.read_text(), (
         "bring it up to date: elevatorlab artifact"

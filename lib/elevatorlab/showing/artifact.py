@@ -1,4 +1,4 @@
-"""What README and ARTIFACT.md say of the reference, and the artifact appendix."""
+"""What README, ARTIFACT.md and the site's start say of the reference, and the appendix."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from . import badge
 
 PAGE = PROJECT / "ARTIFACT.md"
 README = PROJECT / "README.md"
+SITE = PROJECT / "docs/index.md"
 
 #: Number of general claims in ARTIFACT.md, which come before those of the studies.
 GENERAL = 3
@@ -175,6 +176,8 @@ PARTS = (
     (README, "tried", tried),
     (README, "totals", totals_by_study),
     (README, "found", found),
+    (SITE, "totals", totals_by_study),
+    (SITE, "found", found),
     (PAGE, "totals", all_totals),
     (PAGE, "studies", table),
 )
@@ -202,10 +205,11 @@ def up_to_date(path: Path) -> str:
 
 
 def write() -> list[Path]:
-    """Bring the computed parts of README and ARTIFACT.md up to date."""
-    for path in (README, PAGE):
+    """Bring the computed parts of all pages up to date."""
+    pages = list(dict.fromkeys(path for path, _, _ in PARTS))
+    for path in pages:
         path.write_text(up_to_date(path))
-    return [README, PAGE]
+    return pages
 
 
 def sections(page: str) -> dict[str, str]:

@@ -93,11 +93,22 @@ def _quick_reference(sources: Iterable[ResultSource]) -> str | None:
     return "reference/quick" if shown - {"quick", None} else None
 
 
+README_STUDY = "stream_batching"
+"""The study whose figure "overview" is README's picture."""
+
+
 def draw_overview(study: Study) -> None:
-    """Draw a study's figure "overview" from the reference for the README, if it has this figure."""
+    """Draw a study's figure "overview" from the reference for docs/, if it has this figure.
+
+    README's picture also has a version for dark pages, which the site makes by itself.
+    """
     overview = study.figures(study.published(), store.load(study.NAME)).get("overview")
     if overview is None:
         return
-    files = style.save(overview.figure, BUILD / "reference-figures", f"{study.NAME}-overview")
+    name = f"{study.NAME}-overview"
+    files = style.save(overview.figure, BUILD / "reference-figures", name)
     DOCS_FIGURES.mkdir(parents=True, exist_ok=True)
     shutil.copy(files["svg"], DOCS_FIGURES)
+    if study.NAME == README_STUDY:
+        dark = style.for_dark_pages(overview.figure)
+        Path(DOCS_FIGURES, f"{name}-dark.svg").write_bytes(dark)

@@ -206,6 +206,15 @@ def vectors(figure: Figure) -> bytes:
     return whole.getvalue()
 
 
+def for_dark_pages(figure: Figure) -> bytes:
+    """Return a figure as SVG without a ground: black is white, and colours keep their hue."""
+    whole = io.BytesIO()
+    with style():
+        figure.savefig(whole, format="svg", metadata=FORMATS["svg"], transparent=True)
+    inverted = b"<style>svg {filter: invert(1) hue-rotate(180deg)}</style>"
+    return whole.getvalue().replace(b" <defs>", b" <defs>" + inverted, 1)
+
+
 def arm_handles(arms: list[str], names: dict[str, str]) -> list[Line2D]:
     """Return legend entries that tell arms by marker, without a colour."""
     return [

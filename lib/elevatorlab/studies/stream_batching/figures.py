@@ -20,8 +20,8 @@ ARMS = {"host": "the machine"}
 
 _LIKE = "Counterpart of the document's Figure {}: "
 CAPTIONS = {
-    "overview": "Throughput of SBQ relative to noop, against I/O depth (crosses: no network, "
-    "a local disk). SBQ gains where the ratio is above 1, and loses where it is below.",
+    "overview": "Throughput of SBQ relative to noop, against I/O depth. SBQ gains where the "
+    "ratio is above 1, and loses where it is below.",
     "figures-1-and-2": "Counterparts of the document's Figures 1 and 2: latency against "
     "throughput, one point per I/O depth, with 95 % confidence intervals. Where schedulers agree, "
     "the marker of one covers the other's.",
@@ -51,9 +51,8 @@ CAPTIONS = {
 _INTERVALS = "Whiskers are 95 % confidence intervals."
 _FEW = f"Points with fewer than {FEWEST_FOR_P99} requests have no 99th percentile."
 DETAILS = {
-    "overview": "Requests are random reads of 4 KiB. Filled markers and crosses are measured. The "
-    "local disk is a null_blk. On the dotted line, host and target have a processor each. "
-    f"{_INTERVALS}",
+    "overview": "Requests are random reads of 4 KiB. Open markers are published. On the "
+    f"dotted line, host and target have a processor each. {_INTERVALS}",
     "figures-1-and-2": _FEW,
     "figures-3-and-4": _INTERVALS,
     "figure-5-read-share": _INTERVALS,

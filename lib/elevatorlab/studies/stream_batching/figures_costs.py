@@ -28,7 +28,6 @@ from .figures_rates import (
 )
 from .measures import DRIVERS, FULL_DEPTH, MEAN, TARGETS, THROUGHPUT, at, gain, gains, scale_of
 from .published import gain_by_depth
-from .trials import LOCAL
 
 DEPTHS = (1, 4, 16, 64, 256, 1024)
 
@@ -38,7 +37,7 @@ A_CORE_EACH: dict[str, Any] = {"linestyle": ":", "markersize": 3}
 
 
 def overview(published: pd.DataFrame, measured: pd.DataFrame, apart: pd.DataFrame) -> Figure:
-    """Draw SBQ's throughput relative to noop's against depth.
+    """Draw SBQ's throughput relative to noop's against depth, with the first driver.
 
     `apart`: Rows of the same run in which host and target have a core each. They have no link, so
     only those with a full queue are drawn.
@@ -54,12 +53,11 @@ def overview(published: pd.DataFrame, measured: pd.DataFrame, apart: pd.DataFram
     axes[0].set_ylim(bottom=0)  # of both panels, once all is drawn
     axes[1].set_xlabel("I/O depth (requests, log scale)")
     handles = scheduler_handles(compared_schedulers(measured)[1:])
-    handles += source_handles([*drivers_in(measured), LOCAL] if len(measured) else [])
+    handles += source_handles(drivers_in(measured)[:1])
     if len(full):
         look = look_of("none") | A_CORE_EACH | {"color": GREY}
         handles.append(Line2D([], [], label="measured, a core each", **look))
-    labels = [str(one.get_label()).removeprefix("measured, ") for one in handles]
-    figure.legend(handles=handles, labels=labels, loc="outside lower center", ncols=2)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     figure.suptitle("What SBQ gains by holding requests back")
     return figure
 
@@ -68,13 +66,10 @@ def _gains(axis: Axes, published: pd.DataFrame, measured: pd.DataFrame, target: 
     ratio = gain_by_depth(published, target)
     axis.plot(ratio.index, ratio, **look_of_published("sbq"))
     where: dict[str, Any] = {"target": target, "time_scale": scale_of(measured)}
-    for driver in drivers_in(measured):
+    for driver in drivers_in(measured)[:1]:
         for scheduler in compared_schedulers(measured)[1:]:
             points = gains(measured, "depth", scheduler, **where, driver=driver)
             line(axis, points, scheduler, driver)
-    for scheduler in compared_schedulers(measured)[1:] if len(measured) else []:
-        local = gains(measured, "depth", scheduler, **where, driver=LOCAL)
-        line(axis, local, scheduler, LOCAL, linestyle="none")
     axis.axhline(1, color=GREY, linewidth=0.8)
     axis.set(xscale="log", ylabel="throughput, SBQ / noop", title=TARGETS[target])
     marks(axis.xaxis, DEPTHS)

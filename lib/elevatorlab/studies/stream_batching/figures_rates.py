@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from ...analysis.intervals import Interval, mean_interval
-from ...plugins.schedulers import colour_of, label_of
+from ...plugins.schedulers import label_of
 from ...showing.panels import curve as draw_curve
 from ...showing.panels import errors, log_marks, marks, say
 from ...showing.style import GREY, TWO_COLUMNS, look_of, look_of_published
@@ -34,7 +34,7 @@ from .measures import (
     scale_of,
 )
 from .published import KIB_BITS, LINK_GBPS, SCHEDULER
-from .trials import CORES_OF_SIZES, FEWEST_FOR_P99, LOCAL, SCHEDULERS
+from .trials import CORES_OF_SIZES, FEWEST_FOR_P99, SCHEDULERS
 
 _NAMES = {"none": "noop (none)", "sbq": "SBQ"}
 #: The lines of the drivers, which differ without colours, too.
@@ -45,13 +45,7 @@ LINES: dict[str, dict[str, Any]] = {
 
 
 def look_with(scheduler: str, driver: str) -> dict[str, Any]:
-    """Return how a scheduler is drawn: a cross without a network, else with the driver's line.
-
-    The cross is grey for the schedulers of the presets, and has the scheduler's colour for others.
-    """
-    if driver == LOCAL:
-        colour = GREY if scheduler in SCHEDULERS else colour_of(scheduler)
-        return {"color": colour, "marker": "x", "markeredgewidth": 1.5}
+    """Return how a scheduler is drawn: in its own look, with the driver's line."""
     return {**look_of(scheduler), **LINES[driver]}
 
 
@@ -77,11 +71,8 @@ def source_handles(drivers: Iterable[str]) -> list[Line2D]:
     """Return legend entries that tell published curves from measured ones, and the drivers."""
     shown = [Line2D([], [], label="published", **look_of_published("none", color=GREY))]
     for driver in drivers:
-        label = f"measured, {DRIVERS.get(driver, 'no network')}"
         look = {**look_with("none", driver), "color": GREY}
-        if driver == LOCAL:
-            look["linestyle"] = ""
-        shown.append(Line2D([], [], label=label, **look))
+        shown.append(Line2D([], [], label=f"measured, {DRIVERS[driver]}", **look))
     return shown
 
 

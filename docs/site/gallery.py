@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from docutils.nodes import make_id
 from matplotlib.figure import Figure
 
 from elevatorlab.drives import drawing
@@ -83,24 +84,53 @@ def write(folder: Path) -> None:
     fresh = multiprocessing.get_context("spawn")
     workers = min(os.cpu_count() or 1, len(pages))
     with ProcessPoolExecutor(workers, mp_context=fresh) as processes:
-        list(processes.map(_write_page, pages, [folder] * len(pages)))
-    _write_drives(folder)
-    listed = ["```{toctree}", ":maxdepth: 2", "", *pages, "drives", "```", ""]
-    (folder / "index.md").write_text("\n".join([INTRODUCTION, *listed]))
+        thumbnails = list(processes.map(_write_page, pages, [folder] * len(pages)))
+    thumbnails.append(_write_drives(folder))
+    listed = ["```{toctree}", ":hidden:", "", *pages, "drives", "```", ""]
+    (folder / "index.md").write_text("\n".join([INTRODUCTION, *listed, *thumbnails]))
 
 
-def _write_page(name: str, folder: Path) -> None:
-    (folder / f"{name}.md").write_text(_page(studies.get(name), folder))
+def _write_page(name: str, folder: Path) -> str:
+    """Write a study's page; return the small pictures that lead to its figures."""
+    study = studies.get(name)
+    with painters() as sources:
+        figures = drawn(study)
+    words, small = [f"# {study.TITLE}", ""], [f"## {study.TITLE}", ""]
+    for figure, one in figures.items():
+        _, _, run = figure.partition("--")
+        title = title_of(one.figure, figure) + (f" ({run})" if run else "")
+        file = folder / "figures" / f"{name}-{figure}.svg"
+        file.write_bytes(vectors(one.figure))
+        label = make_id(f"figure-{name}-{figure}")
+        words += [f"({label})=", f"## {title}", "", f"![{title}](figures/{file.name})", ""]
+        words += [one.caption, ""]
+        if one.details:
+            words += ["<details><summary>Details</summary>", "", one.details, "", "</details>", ""]
+        words += _code(sources[id(one.figure)])
+        small += _thumbnail(title, file.name, f"{name}.html#{label}")
+    (folder / f"{name}.md").write_text("\n".join(words))
+    return "\n".join(small)
 
 
-def _write_drives(folder: Path) -> None:
-    """Write the page of the modelled drives, whose picture is stored: it needs published traces."""
+def _thumbnail(title: str, picture: str, target: str) -> list[str]:
+    """Return the lines of a small picture that leads to the large one."""
+    begins = ["```{figure} figures/" + picture, f":alt: {title}", f":target: {target}"]
+    return [*begins, ":figclass: thumbnail", "", title, "```", ""]
+
+
+def _write_drives(folder: Path) -> str:
+    """Write the page of the modelled drives, whose picture is stored: it needs published traces.
+
+    Returns: The small picture that leads to it.
+    """
     picture = PROJECT / "docs" / "figures" / "drives.svg"
     shutil.copyfile(picture, folder / "figures" / picture.name)
     words = ["# Modelled drives", "", "## Response times", ""]
     words += [f"![Response times of modelled and real drives](figures/{picture.name})", "", DRIVES]
     words += ["", *_code(inspect.getsource(drawing.response_times))]
     (folder / "drives.md").write_text("\n".join(words))
+    small = _thumbnail("Response times of drives", picture.name, "drives.html")
+    return "\n".join(["## Modelled drives", "", *small])
 
 
 def _code(source: str) -> list[str]:
@@ -116,19 +146,3 @@ def drawn(study: Any) -> dict[str, Drawn]:
         if name == study.NAME:
             figures[figure] = study.figures(study.published(), pd.read_csv(file))[figure]
     return figures
-
-
-def _page(study: Any, folder: Path) -> str:
-    with painters() as sources:
-        figures = drawn(study)
-    words = [f"# {study.TITLE}", ""]
-    for name, one in figures.items():
-        _, _, run = name.partition("--")
-        title = title_of(one.figure, name) + (f" ({run})" if run else "")
-        file = folder / "figures" / f"{study.NAME}-{name}.svg"
-        file.write_bytes(vectors(one.figure))
-        words += [f"## {title}", "", f"![{title}](figures/{file.name})", "", one.caption, ""]
-        if one.details:
-            words += ["<details><summary>Details</summary>", "", one.details, "", "</details>", ""]
-        words += _code(sources[id(one.figure)])
-    return "\n".join(words)

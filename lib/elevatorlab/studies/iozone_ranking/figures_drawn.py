@@ -259,7 +259,8 @@ def charts(rows: pd.DataFrame) -> Figure:
     figure: Figure = grid.figure
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     figure.supylabel("throughput beyond the mean (%)")
-    figure.suptitle("Throughput with each scheduler, relative to the mean of all")
+    how = VARIANTS[rows["variant"].iloc[0]]
+    figure.suptitle(f"Throughput relative to the mean of all schedulers, {how}")
     return figure
 
 

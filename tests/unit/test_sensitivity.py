@@ -5,8 +5,10 @@ import pytest
 
 import stubs
 from elevatorlab.judging import conclusions, sensitivity
+from elevatorlab.judging.claim import Role
 from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict
+from elevatorlab.paths import PROJECT
 from elevatorlab.plugins import studies
 from elevatorlab.running import variations
 from elevatorlab.running.expansion import parameters
@@ -124,3 +126,11 @@ def test_what_is_stored_is_of_claims_that_there_are():
     for name, table in stored.items():
         assert set(sensitivity.COLUMNS) < set(table)
         assert set(table["claim"]) <= {item.claim["id"] for item in statements(name)}
+
+
+def test_the_page_on_verdicts_counts_what_the_stored_tables_turn():
+    stored = pd.concat(map(pd.read_csv, sensitivity.FOLDER.glob("*.csv")))
+    turned = stored[stored["stands"] == "no"]
+    page = " ".join((PROJECT / "docs/explanation/verdicts.md").read_text().split())
+    assert f"Of {len(stored)} verdicts, {len(turned)} turn" in page
+    assert Role.PREDICTION not in set(turned["role"])

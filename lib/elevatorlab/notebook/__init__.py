@@ -17,7 +17,7 @@ from ..plugins import studies
 from ..plugins.testbeds import DEFAULT
 from ..records import Record, checked
 from ..running import expansion, jobs
-from ..testbeds.base import Testbed
+from ..testbeds.base import Testbed, alike
 from . import launcher
 
 
@@ -95,10 +95,18 @@ def check(study_name: str, namespace: Mapping[str, Any], before: Collection[str]
 
 
 def doctor() -> pd.DataFrame:
-    """Return what each testbed can do on this machine, as a table."""
-    findings = [one for name in testbeds.names() for one in testbeds.findings(name)]
-    table = pd.DataFrame([vars(finding) for finding in findings])
-    return table.replace({"ready": {True: "ready", False: "missing"}})
+    """Return, for each testbed, whether it can run trials here, and what it lacks.
+
+    Returns: A row for each cause; a testbed that lacks nothing has one row. `elevatorlab doctor`
+    lists each capability.
+    """
+    rows = []
+    for name in testbeds.names():
+        found = testbeds.findings(name)
+        ready = "no" if any(one.needed and not one.ready for one in found) else "yes"
+        for lacks, _, remedy in list(alike(found)) or [("", "", "")]:
+            rows.append({"testbed": name, "ready": ready, "lacks": lacks, "remedy": remedy})
+    return pd.DataFrame(rows)
 
 
 def at_a_glance() -> pd.DataFrame:

@@ -61,7 +61,7 @@ def log_marks(
 
 
 def end_at_marks(axis: Axes) -> None:
-    """Let an axis end at the tick mark above its data where these go beyond the last mark.
+    """Let an axis end at tick marks where its data go beyond the first or the last mark.
 
     Panels that share the axis are one. Data that leave the panel are left alone, as are marks that
     were chosen.
@@ -72,11 +72,20 @@ def end_at_marks(axis: Axes) -> None:
         if not isinstance(locator, MaxNLocator):
             continue
         low, high = one.get_view_interval()
-        inside = [mark for mark in locator.tick_values(low, high) if mark <= high]
-        interval = f"interval{one.axis_name}"
-        data = max(getattr(other.dataLim, interval)[1] for other in shared.get_siblings(axis))
-        if len(inside) > 1 and inside[-1] < data <= high:
-            axis.set(**{f"{one.axis_name}lim": (low, 2 * inside[-1] - inside[-2])})
+        inside = [mark for mark in locator.tick_values(low, high) if low <= mark <= high]
+        if len(inside) < 2:
+            continue
+        ends = [
+            getattr(other.dataLim, f"interval{one.axis_name}")
+            for other in shared.get_siblings(axis)
+        ]
+        least, most = min(end[0] for end in ends), max(end[1] for end in ends)
+        step = inside[1] - inside[0]
+        # Below zero there may be the end of an interval, which needs no mark.
+        first = inside[0] - step if low <= least < inside[0] and inside[0] else low
+        last = inside[-1] + step if inside[-1] < most <= high else high
+        if (first, last) != (low, high):
+            axis.set(**{f"{one.axis_name}lim": (first, last)})
 
 
 def errors(found: Sequence[Interval]) -> list[list[float]] | None:

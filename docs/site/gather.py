@@ -58,9 +58,13 @@ def _write(sources: list[Path], places: dict[Path, str], to: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.suffix == ".ipynb":
             notebook = shown(source)
+            section = ""
             for cell in notebook.cells:
                 if cell.cell_type == "markdown":
                     cell.source = relinked(cell.source, source, places)
+                    section = [section, *re.findall(r"^#+ (.+)$", cell.source, re.M)][-1]
+                else:  # a picture is named after its section; its caption follows it
+                    cell.metadata["mystnb"] = {"image": {"alt": f"Figure: {section}"}}
             nbformat.write(notebook, target)
         elif source.suffix == ".md":
             target.write_text(relinked(source.read_text(), source, places))

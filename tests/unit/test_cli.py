@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from elevatorlab import cache, extras, paths
+from elevatorlab import cache, extras, notebook, paths, testbeds
 from elevatorlab.cli.commands import app, main
 from elevatorlab.results import references
 from elevatorlab.showing import report
@@ -156,6 +156,16 @@ def test_doctor():
     shown = cli("doctor").stdout
     assert [one["what"] for one in findings if one["what"] not in shown] == []
     assert [one["testbed"] for one in findings if one["testbed"] not in shown] == []
+
+
+def test_the_doctor_of_a_notebook_tells_each_testbed_and_all_that_it_lacks():
+    names = testbeds.names()
+    found = [one for name in names for one in testbeds.findings(name)]
+    lacking = {(one.testbed, one.what) for one in found if not one.ready}
+    rows = notebook.doctor().itertuples()
+    told = {(row.testbed, what) for row in rows for what in row.lacks.split(", ")}
+    complete = set(names) - {name for name, _ in lacking}
+    assert told == lacking | {(name, "") for name in complete}
 
 
 def test_doctor_tells_two_machines_of_a_kind_apart():

@@ -112,7 +112,8 @@ def found() -> str:
     """Return the table of what was found: of each study, the claim that stands for its document.
 
     That claim was chosen from the document alone (`headline` in `data/claims`). Where it is not
-    testable here, the prediction that was decided most clearly comes behind it.
+    testable here, the prediction that was decided most clearly comes behind it; then, the clearest
+    of those that are contradicted.
     """
     lines = [
         "| study | of what | published | measured | verdict |",
@@ -123,7 +124,9 @@ def found() -> str:
         claims = verdict_cache.judge(study.NAME).claims
         (head,) = (one for one in claims if one.id == headline(study.NAME))
         beside = clearest(claims, turned) if head.verdict == Verdict.NOT_TESTABLE else None
-        lines += [_finding(number, one) for one in (head, beside) if one]
+        against = [one for one in claims if one.verdict == Verdict.CONTRADICTED]
+        shown = dict.fromkeys(filter(None, (head, beside, clearest(against, turned))))
+        lines += [_finding(number, one) for one in shown]
     return "\n".join(lines)
 
 

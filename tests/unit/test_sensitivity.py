@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 import stubs
+from elevatorlab.errors import TrialFailed
 from elevatorlab.judging import conclusions, sensitivity
 from elevatorlab.judging.claim import Role
 from elevatorlab.judging.families import statements
@@ -111,13 +112,22 @@ def test_other_seeds_are_the_seeds_of_no_preset():
         assert disks <= {None, variations.OTHER_SEED}
 
 
-def test_a_job_that_is_not_finished_is_not_judged(tmp_path, monkeypatch, error_of):
+def test_each_machine_has_its_own_results(tmp_path, monkeypatch):
     monkeypatch.setattr("elevatorlab.results.store.BUILD", tmp_path)
     prepared = variations.prepare("vm_vs_container", "smoke", Machine("usual"), OTHERS)
     assert next(iter(prepared)) == sensitivity.USUAL and {*OTHERS} < {*prepared}
     assert len({job.results for job in prepared.values()}) == len(prepared)
-    said = error_of(variations.judge, prepared)
-    assert said.startswith("sensitivity of vm_vs_container, as assumed: expected all trials finish")
+
+
+def test_only_the_assumed_machine_has_to_run_every_trial(capsys):
+    class Job:
+        def run(self, workers, cluster):
+            raise TrialFailed("the link carries too much")
+
+    variations.run("slowdown x 0.5", Job(), None, None)
+    assert "slowdown x 0.5: the link carries too much" in capsys.readouterr().out
+    with pytest.raises(TrialFailed):
+        variations.run(sensitivity.USUAL, Job(), None, None)
 
 
 def test_what_is_stored_is_of_claims_that_there_are():

@@ -142,7 +142,7 @@ def sensitivity(
     for name, job in prepared.items():
         print(f"{name}: {job.announcement(workers)}")
         if not dry_run:
-            job.run(workers, cluster)
+            variations.run(name, job, workers, cluster)
     if dry_run:
         return
     found = variations.judge(prepared)

@@ -46,13 +46,20 @@ if compgen -G '/usr/local/share/ca-certificates/*.crt' >/dev/null; then
         --customize-hook='chroot "$1" update-ca-certificates'
     )
 fi
-# Like the public image: the smallest Debian, without documentation and translations.
+# Like the public image: the smallest Debian, without documentation and translations, with its
+# package sources in the files where the public image has them. mmdebstrap puts 0000 before the names.
 mmdebstrap --quiet --variant=minbase --include=ca-certificates \
     --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr \
     --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \
     --dpkgopt='path-exclude=/usr/share/doc/*' \
     --dpkgopt='path-include=/usr/share/doc/*/copyright' \
+    --customize-hook='cd "$1/etc/apt" && for file in sources.list.d/0000*; do
+        case $file in
+        *.list) cat "$file" >>sources.list && rm "$file" ;;
+        *.sources) mv "$file" sources.list.d/debian.sources ;;
+        esac
+    done' \
     "${authorities[@]}" "$suite" "$work/base.tar" "${sources[@]}" </dev/null >"$work/log" 2>&1 ||
     fail "mmdebstrap failed; its last lines:" "$(tail -n 15 "$work/log")"
 

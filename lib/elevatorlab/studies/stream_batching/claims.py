@@ -687,8 +687,9 @@ def _steady(judge: Judge) -> Judge:
         judgement = judge(item, steady)
         if judgement.verdict != Verdict.NOT_TESTABLE or len(steady) == len(table):
             return judgement
-        if judge(item, table).verdict == Verdict.NOT_TESTABLE:
-            return judgement
+        whole = judge(item, table)
+        if whole.verdict == Verdict.NOT_TESTABLE:
+            return whole
         return not_testable(
             "The rows were not measured in the steady state: by Little's law, the requests in "
             f"flight are not {LEAST_IN_FLIGHT:g} to {MOST_IN_FLIGHT:g} times the depth "

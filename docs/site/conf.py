@@ -35,7 +35,7 @@ napoleon_use_ivar = True
 # Rooms have classes of one name, and a bare name leads to either. Not every language has colours.
 suppress_warnings = ["ref.python", "misc.highlighting_failure"]
 # Its alias is a regular expression, which is no markup.
-autodoc_default_options = {"exclude-members": "KernelName"}
+autodoc_default_options = {"exclude-members": "KernelName, model_config"}
 
 
 def setup(app):

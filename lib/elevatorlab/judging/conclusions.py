@@ -33,7 +33,7 @@ MOST_WORDS = 30
 """A finding that would be longer with the document's words does not quote them."""
 
 
-class _Example(NamedTuple):
+class Example(NamedTuple):
     """A claim, the comparison that shows its verdict most clearly, and how clearly."""
 
     claim: Claim
@@ -133,7 +133,7 @@ def clearest(claims: Sequence[Claim], turned: Collection[str] = ()) -> Claim | N
     """
     predictions = [one for one in claims if one.role == Role.PREDICTION and is_measured(one)]
     standing = [_if_it_stands(one, turned) for one in _deciding_most(by_place(predictions))]
-    found = map(_clearest, _decided(standing))
+    found = map(example, _decided(standing))
     best = max(filter(None, found), key=_clearness, default=None)
     return best.claim if best else None
 
@@ -167,7 +167,7 @@ def _examples(decided: Sequence[Claim]) -> list[str]:
         some = [one for one in decided if one.verdict == verdict and not used & _rests_on(one)]
         if not some:
             continue
-        best = max(filter(None, map(_clearest, some)), key=_clearness, default=None)
+        best = max(filter(None, map(example, some)), key=_clearness, default=None)
         claim = best.claim if best else next((one for one in some if one.quoted), some[0])
         used |= _rests_on(claim)
         said.append(f"{begins}: {_in_words(claim, best)}.")
@@ -178,14 +178,14 @@ def _rests_on(claim: Claim) -> set[str]:
     return {claim.datum, claim.cell or claim.datum}
 
 
-def _clearest(claim: Claim) -> _Example | None:
+def example(claim: Claim) -> Example | None:
     """Return the comparison that shows a claim's verdict best; None where none has an interval.
 
     Of several that contradict a claim, it is the one that comes nearest to the document: what the
     document left open is then no way out.
     """
     several = [
-        _Example(claim, one, _strength(one, claim.verdict))
+        Example(claim, one, _strength(one, claim.verdict))
         for one in claim.compared
         if one.low is not None and one.high is not None
     ]
@@ -195,7 +195,7 @@ def _clearest(claim: Claim) -> _Example | None:
     return max(several, key=lambda one: one.strength, default=None)
 
 
-def _clearness(found: _Example) -> tuple[bool, float]:
+def _clearness(found: Example) -> tuple[bool, float]:
     in_words = isinstance(found.claim.published, str)
     return in_words and found.strength > math.log1p(TIE_MARGIN), found.strength
 
@@ -220,7 +220,7 @@ def _factor(above: float | None, below: float | None) -> float:
     return max(0.0, math.log(above / below))
 
 
-def _in_words(claim: Claim, found: _Example | None) -> str:
+def _in_words(claim: Claim, found: Example | None) -> str:
     """Say of what there are two numbers: the document's, and the measured one."""
     subject = claim.quantity
     if claim.relative_to:
@@ -230,9 +230,9 @@ def _in_words(claim: Claim, found: _Example | None) -> str:
         published, measured = published_text(claim), measured_text(claim)
         said = _quoted(published) if claim.quoted else published
         return f"{subject}: {said} in the document, {measured} here"
-    if condition := _condition(claim, found.one):
+    if several := condition(claim, found.one):
         within = subject.endswith(")")
-        subject = f"{subject[:-1]}; {condition})" if within else f"{subject} ({condition})"
+        subject = f"{subject[:-1]}; {several})" if within else f"{subject} ({several})"
     published, measured = both_texts(claim, found.one)
     numbers = f"{published} {where}, {measured} here"
     if claim.quoted:
@@ -242,7 +242,7 @@ def _in_words(claim: Claim, found: _Example | None) -> str:
     return f"{subject}: {numbers}"
 
 
-def _condition(claim: Claim, one: Comparison) -> str:
+def condition(claim: Claim, one: Comparison) -> str:
     """Return which one of several comparisons it is, without what the quantity says already."""
     parts = one.what.split(": ")
     return ": ".join(part for part in parts if part not in claim.quantity)

@@ -14,9 +14,9 @@ from ..errors import ElevatorLabError
 from ..judging import sensitivity, verdict_cache
 from ..judging.claim import Claim, Kind, Role
 from ..judging.claims import ROLES, verdict_counts
-from ..judging.conclusions import clearest, outcomes, totals
+from ..judging.conclusions import clearest, condition, example, outcomes, totals
 from ..judging.families import headline, statements
-from ..judging.value_texts import both_texts, measured_text, published_text, ratio_texts
+from ..judging.value_texts import both_texts, measured_text, published_text
 from ..judging.verdicts import DECIDED, Verdict
 from ..paths import PROJECT
 from ..plugins import studies
@@ -131,17 +131,19 @@ def found() -> str:
 
 
 def _finding(number: int, claim: Claim) -> str:
+    """Return a row of `found`; of a decided claim, with the comparison that the report shows."""
     published, measured = published_text(claim), measured_text(claim) or "–"
-    if claim.relative_to and claim.compared:  # absolute rates of two machines compare nothing
-        published, measured = ratio_texts(claim.compared[0])
-    if claim.quoted and claim.verdict in DECIDED and claim.compared:
-        published = f"{claim.published} ({both_texts(claim, claim.compared[0])[0]})"
+    what = claim.quantity + (f", relative to {claim.relative_to}" if claim.relative_to else "")
+    if claim.verdict in DECIDED and (shown := example(claim)):
+        published, measured = both_texts(claim, shown.one)
+        if claim.quoted:
+            published = f"{claim.published} ({published})"
+        if which := condition(claim, shown.one):
+            what = f"{what} ({which})"
     if claim.kind == Kind.RANK:  # `none` is a scheduler
         published, measured = f"`{published}`", f"`{measured}`"
     role = "" if claim.role == Role.PREDICTION else f" ({claim.role})"
-    beside = f", relative to {claim.relative_to}" if claim.relative_to else ""
-    cells = (f"{number}", f"{claim.quantity}{beside}", published, measured)
-    return f"| {' | '.join(cells)} | {claim.verdict}{role} |"
+    return f"| {number} | {what} | {published} | {measured} | {claim.verdict}{role} |"
 
 
 def all_totals() -> str:
@@ -179,6 +181,7 @@ PARTS = (
     (README, "tried", tried),
     (README, "totals", totals_by_study),
     (README, "found", found),
+    (SITE, "tried", lambda: tried().replace("](data/", "](../data/")),
     (SITE, "totals", totals_by_study),
     (SITE, "found", found),
     (PAGE, "totals", all_totals),

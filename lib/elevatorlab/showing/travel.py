@@ -65,7 +65,7 @@ def draw_places(
 def _draw_place(panel: Axes, requests: pd.DataFrame, colour: str) -> None:
     places_mib = requests["sector"] / MIB_SECTORS
     inserted_ms, issued_ms = _times_ms(requests)
-    panel.plot(inserted_ms, places_mib, "o", mfc="none", color=GREY, ms=4, mew=0.7, label="insert")
+    panel.plot(inserted_ms, places_mib, "+", color=GREY, ms=4, mew=0.7, label="insert")
     panel.plot(issued_ms, places_mib, "o-", color=colour, ms=2.5, lw=0.7, label="dispatch")
 
 
@@ -143,7 +143,7 @@ class _Film:
         self.panel.set(xlim=(left, right), ylim=(1.05 * end_ms, -0.08 * end_ms))
         self.panel.set(xlabel="place on the disk (MiB)", ylabel="time (ms)")
         (self.way,) = self.panel.plot([], [], "o-", color=colour, ms=3, lw=0.9)
-        (self.waiting,) = self.panel.plot([], [], "o", mfc="none", color=GREY, ms=6)
+        (self.waiting,) = self.panel.plot([], [], "+", color=GREY, ms=6)
         (self.head,) = self.panel.plot([], [], "v", color=colour, ms=9)
 
     def show(self, number: int, title: str) -> None:

@@ -121,7 +121,7 @@ def critical_difference(rows: pd.DataFrame) -> Figure:
     lines = max(1, -(-len(shown) // 2))
     most = max([len(found.ranks) for _, found in shown], default=2)
     figure = Figure(figsize=(TWO_COLUMNS, 0.5 + (1.0 + 0.17 * most) * lines))
-    axes = figure.subplots(lines, 2).ravel()
+    axes = figure.subplots(lines, 2, sharex=True).ravel()
     for axis in axes[len(shown) :]:
         axis.set_axis_off()
     for axis, (title, found) in zip(axes, shown, strict=False):

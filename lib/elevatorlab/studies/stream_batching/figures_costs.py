@@ -333,7 +333,7 @@ def _words(gained: float, size: float) -> str:
 def unscaled(measured: pd.DataFrame) -> Figure:
     """Draw the gain at depths 1 and 64, with times scaled and with times unscaled."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
-    axes = figure.subplots(1, 2, sharey=True)
+    axes = figure.subplots(1, 2, sharex=True, sharey=True)
     settings = {
         f"{DRIVERS[driver].removesuffix(' driver')}, times × {scale:g}": (driver, scale)
         for driver in drivers_in(measured)

@@ -120,7 +120,7 @@ TESTS = {
     TEST_1: "Test 1: read files\nwhile writing",
     TEST_2: "Test 2: read small\nfiles while reading",
 }
-MARKS = ((0.3, 1, 3, 10), (1, 2, 3), (0.9, 1, 1.1, 1.2))
+MARKS = ((0.3, 1, 3, 10), (1, 2, 5), (1, 2, 3), (0.9, 1, 1.1, 1.2))
 """Sets of marks for the axis. The first set that has three or more marks in the panel is used."""
 DIFFERENCE = 0.05
 """The smallest relative difference that counts in the title."""

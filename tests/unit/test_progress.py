@@ -98,8 +98,14 @@ def test_a_notebook_tells_the_time_left_by_the_mean(cell):
 
 def test_a_notebook_keeps_its_bar(cell):
     with progress.shown() as (update, note):
-        assert "left: -:--:--" in cell.shown[0]
         update(0, 2, None)
+        assert "left: -:--:--" in cell.shown[0]
         note("trial abc: in the guest")
         update(2, 2, None)
     assert "2/2" in cell.shown[-1] and "trial abc" not in cell.shown[-1]
+
+
+def test_a_notebook_shows_no_bar_where_there_is_nothing_to_do(cell):
+    with progress.shown():
+        pass
+    assert not cell.shown

@@ -61,15 +61,26 @@ def _in_a_terminal(console: Console, what: str) -> Iterator[tuple[Update, Note]]
 
 @contextmanager
 def _in_a_cell(what: str) -> Iterator[tuple[Update, Note]]:
-    """Show the bar below a notebook's cell, where it stays with the time that it took."""
+    """Show the bar below a notebook's cell, where it stays with the time that it took.
+
+    Where there is nothing to do, there is no bar.
+    """
     from IPython.display import display
 
     bar = _bar(Console(), what)
-    table = bar.make_tasks_table(bar.tasks)
-    cell = display(table, display_id=True)
-    update, note = _steps(bar, lambda: cell.update(bar.make_tasks_table(bar.tasks)))
+    cells: list[Any] = []
+
+    def shown_again() -> None:
+        table = bar.make_tasks_table(bar.tasks)
+        if cells:
+            cells[0].update(table)
+        else:
+            cells.append(display(table, display_id=True))
+
+    update, note = _steps(bar, shown_again)
     yield update, note
-    note("")
+    if cells:
+        note("")
 
 
 def _bar(console: Console, what: str) -> Progress:

@@ -41,7 +41,7 @@ class Example(NamedTuple):
     strength: float
 
 
-def findings(claims: Sequence[Claim]) -> list[str]:
+def findings(claims: Sequence[Claim], turned: Collection[str] = ()) -> list[str]:
     """Say what came out: of the run that decided most, and of the document by itself.
 
     The first finding counts. Then each verdict has one example: the claim that shows it most
@@ -51,9 +51,10 @@ def findings(claims: Sequence[Claim]) -> list[str]:
     measurement.
 
     Returns: At most five findings of one sentence each, for somebody who has read nothing else.
-    Calibrations, and what is beyond the document, have no part in them.
+    Calibrations, and what is beyond the document, have no part in them. `turned`: See `totals`.
     """
-    tested = [one for one in claims if one.role in (Role.PREDICTION, Role.ARITHMETIC)]
+    roles = (Role.PREDICTION, Role.ARITHMETIC)
+    tested = [_if_it_stands(one, turned) for one in claims if one.role in roles]
     parts = by_place(tested)
     runs = [some for some in parts if is_measured(some[0])]
     speaks = _deciding_most(runs)

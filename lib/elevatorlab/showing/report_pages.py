@@ -109,7 +109,7 @@ def build(
             "about": (about or {}).get(name, About()),
             "documents": list(dict.fromkeys(one.source.document for one in some)),
             "count": how_many(some),
-            "findings": findings(some),
+            "findings": findings(some, flips or ()),
             "tested": sum(one.tested for one in outcomes(some, flips or ())),
             "rows": _rows(name, some),
             "forests": _forests(some),

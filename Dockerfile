@@ -5,10 +5,11 @@
 # And, with everything on top, Elevator Lab without apt, root or KVM on your machine:
 #
 #     docker build -t elevatorlab .
-#     docker run --rm -v "$PWD/out:/out" elevatorlab
+#     docker run --rm --privileged -v "$PWD/out:/out" elevatorlab
 #
-# The last command runs the quick preset of every study in an ordinary, unprivileged
-# container, prints the same bits as any other machine, and leaves the report in out/.
+# The last command runs the quick preset of every study, prints the same bits as any other
+# machine, and leaves the report in out/. It is privileged because the compiler of a
+# scheduler's module is locked into namespaces; trials without modules need no privileges.
 FROM debian:bookworm-slim AS environment
 COPY environments/provision.sh environments/packages.txt environments/versions.tsv \
     environments/boot-packages.txt /environments/

@@ -1,4 +1,4 @@
-"""The second route: the same bits from an unprivileged container."""
+"""The second route: the same bits from a container, which has no privileges here."""
 
 import json
 import subprocess

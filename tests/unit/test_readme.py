@@ -28,7 +28,7 @@ ELSEWHERE = {
     "make reproduce": "test_readme.py::test_reproduce_runs_every_study_and_reports",
     "docker build -t elevatorlab .": "test_docker_route.py::"
     "test_the_container_builds_the_same_image",
-    'docker run --rm -v "$PWD/out:/out" elevatorlab': "test_docker_route.py::"
+    'docker run --rm --privileged -v "$PWD/out:/out" elevatorlab': "test_docker_route.py::"
     "test_the_container_prints_the_same_bits",
     "make doctor": "test_cli.py::test_doctor",
     # By the same commands; `make lab` does not end by itself.

@@ -223,17 +223,12 @@ def _factor(above: float | None, below: float | None) -> float:
 
 def _in_words(claim: Claim, found: Example | None) -> str:
     """Say of what there are two numbers: the document's, and the measured one."""
-    subject = claim.quantity
-    if claim.relative_to:
-        subject = f"{subject}, relative to {claim.relative_to}"
-    where = "implied by the document" if isinstance(claim.published, str) else "in the document"
+    subject = subject_of(claim, found)
     if found is None:
         published, measured = published_text(claim), measured_text(claim)
         said = _quoted(published) if claim.quoted else published
         return f"{subject}: {said} in the document, {measured} here"
-    if several := condition(claim, found.one):
-        within = subject.endswith(")")
-        subject = f"{subject[:-1]}; {several})" if within else f"{subject} ({several})"
+    where = "implied by the document" if isinstance(claim.published, str) else "in the document"
     published, measured = both_texts(claim, found.one)
     numbers = f"{published} {where}, {measured} here"
     if claim.quoted:
@@ -243,10 +238,17 @@ def _in_words(claim: Claim, found: Example | None) -> str:
     return f"{subject}: {numbers}"
 
 
-def condition(claim: Claim, one: Comparison) -> str:
-    """Return which one of several comparisons it is, without what the quantity says already."""
-    parts = one.what.split(": ")
-    return ": ".join(part for part in parts if part not in claim.quantity)
+def subject_of(claim: Claim, found: Example | None) -> str:
+    """Return what a claim is about, relative to what, and which of several comparisons it is."""
+    subject = claim.quantity
+    if claim.relative_to:
+        subject = f"{subject}, relative to {claim.relative_to}"
+    parts = found.one.what.split(": ") if found else []
+    # without what the quantity says already
+    which = ": ".join(part for part in parts if part not in claim.quantity)
+    if not which:
+        return subject
+    return f"{subject[:-1]}; {which})" if subject.endswith(")") else f"{subject} ({which})"
 
 
 def _quoted(words: str) -> str:

@@ -14,7 +14,7 @@ from ..errors import ElevatorLabError
 from ..judging import sensitivity, verdict_cache
 from ..judging.claim import Claim, Kind, Role
 from ..judging.claims import ROLES, verdict_counts
-from ..judging.conclusions import clearest, condition, example, outcomes, totals
+from ..judging.conclusions import clearest, example, outcomes, subject_of, totals
 from ..judging.families import headline, statements
 from ..judging.value_texts import both_texts, measured_text, published_text
 from ..judging.verdicts import DECIDED, Verdict
@@ -132,18 +132,17 @@ def found() -> str:
 
 def _finding(number: int, claim: Claim) -> str:
     """Return a row of `found`; of a decided claim, with the comparison that the report shows."""
+    shown = example(claim) if claim.verdict in DECIDED else None
     published, measured = published_text(claim), measured_text(claim) or "–"
-    what = claim.quantity + (f", relative to {claim.relative_to}" if claim.relative_to else "")
-    if claim.verdict in DECIDED and (shown := example(claim)):
+    if shown:
         published, measured = both_texts(claim, shown.one)
         if claim.quoted:
             published = f"{claim.published} ({published})"
-        if which := condition(claim, shown.one):
-            what = f"{what} ({which})"
     if claim.kind == Kind.RANK:  # `none` is a scheduler
         published, measured = f"`{published}`", f"`{measured}`"
     role = "" if claim.role == Role.PREDICTION else f" ({claim.role})"
-    return f"| {number} | {what} | {published} | {measured} | {claim.verdict}{role} |"
+    cells = (f"{number}", subject_of(claim, shown), published, measured, f"{claim.verdict}{role}")
+    return f"| {' | '.join(cells)} |"
 
 
 def all_totals() -> str:

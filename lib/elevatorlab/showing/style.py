@@ -198,21 +198,18 @@ def preview(figure: Figure, dpi: int) -> bytes:
     return small.getvalue()
 
 
-def vectors(figure: Figure) -> bytes:
+def vectors(figure: Figure, transparent: bool = False) -> bytes:
     """Return a figure as SVG, for a page that contains its pictures."""
     whole = io.BytesIO()
     with style():
-        figure.savefig(whole, format="svg", metadata=FORMATS["svg"])
+        figure.savefig(whole, format="svg", metadata=FORMATS["svg"], transparent=transparent)
     return whole.getvalue()
 
 
 def for_dark_pages(figure: Figure) -> bytes:
     """Return a figure as SVG without a ground: black is white, and colours keep their hue."""
-    whole = io.BytesIO()
-    with style():
-        figure.savefig(whole, format="svg", metadata=FORMATS["svg"], transparent=True)
     inverted = b"<style>svg {filter: invert(1) hue-rotate(180deg)}</style>"
-    return whole.getvalue().replace(b" <defs>", b" <defs>" + inverted, 1)
+    return vectors(figure, transparent=True).replace(b" <defs>", b" <defs>" + inverted, 1)
 
 
 def arm_handles(arms: list[str], names: dict[str, str]) -> list[Line2D]:

@@ -5,11 +5,12 @@
 # And, with everything on top, Elevator Lab without apt, root or KVM on your machine:
 #
 #     docker build -t elevatorlab .
-#     docker run --rm --privileged -v "$PWD/out:/out" elevatorlab
+#     docker run --rm --cap-add SYS_ADMIN --security-opt seccomp=unconfined \
+#         --security-opt apparmor=unconfined -v "$PWD/out:/out" elevatorlab
 #
 # The last command runs the quick preset of every study, prints the same bits as any other
-# machine, and leaves the report in out/. It is privileged because the compiler of a
-# scheduler's module is locked into namespaces; trials without modules need no privileges.
+# machine, and leaves the report in out/. It needs these options because the compiler of a
+# scheduler's module is locked into namespaces; trials without modules need none of them.
 FROM debian:bookworm-slim AS environment
 COPY environments/provision.sh environments/packages.txt environments/versions.tsv \
     environments/boot-packages.txt /environments/

@@ -48,7 +48,7 @@ echo "deterministic image: installing Debian packages (1 to 3 minutes)"
 private_libraries=/usr/lib/x86_64-linux-gnu/systemd
 # The hook: without it an essential package would be satisfied by usrmerge, with all of perl,
 # before mmdebstrap comes to usr-is-merged in packages.txt.
-mmdebstrap --quiet --variant=apt --components=main,non-free --include="$packages,busybox-static,linux-image-amd64,qemu-system-x86" \
+mmdebstrap --quiet --variant=apt --components=main,non-free --include="$packages,busybox-static,linux-image-$release,qemu-system-x86" \
     --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr \
     --setup-hook='cp '"$work/sources/preferences"' "$1"/etc/apt/preferences' \
     --setup-hook='mkdir -p "$1"/etc/ld.so.conf.d "$1"'$private_libraries \
@@ -76,7 +76,9 @@ mmdebstrap --quiet --variant=apt --components=main,non-free --include="$packages
     --dpkgopt='path-exclude=/lib/modules/*/kernel/drivers/iio/*' \
     --dpkgopt='path-exclude=/lib/modules/*/kernel/sound/*' \
     --dpkgopt='path-exclude=/etc/kernel/postinst.d/initramfs-tools' \
-    --customize-hook='cd "$1/lib/modules" && mkdir '"$release"'/updates || { echo "kernel $(ls) is not '"$release"', which our modules are for"; false; }' \
+    --customize-hook="copy-in $here/metapackage.sh /tmp" \
+    --customize-hook='chroot "$1" bash /tmp/metapackage.sh && rm "$1"/tmp/metapackage.sh' \
+    --customize-hook='mkdir "$1"/lib/modules/'"$release"'/updates' \
     --customize-hook="copy-in $work/modules/nvme-tcp-one-send.ko /lib/modules/$release/updates" \
     --customize-hook='chroot "$1" depmod '"$release" \
     --customize-hook='chroot "$1" dpkg-query -W -f "\${Package}\t\${Version}\n" >"$1"/packages.tsv' \

@@ -33,13 +33,17 @@ mapfile -t sources <"$work/listed"
 echo "kernel modules: installing Debian's headers, sources and compiler (1 to 2 minutes)"
 # The folder in which everything is compiled has the same name in every root: a path in an
 # object file is the same, too.
+# The kernel itself and not Debian's metapackage, whose older versions the archive drops first.
+known=$(sed -n 's/^Package: linux-image-\([0-9]\)/\1/p' "$work/sources/preferences")
 headers=linux-headers-${release:-amd64}
+[ -n "$release" ] || headers="${known:+linux-headers-$known | }$headers"
 mmdebstrap --quiet --variant=apt --format=null \
-    --include="$headers,gcc-12,make,patch,xz-utils" \
+    --include="gcc-12,make,patch,xz-utils" \
     --setup-hook='cp '"$work/sources/preferences"' "$1"/etc/apt/preferences' \
     --dpkgopt='path-exclude=/usr/share/doc/*' \
     --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' \
+    --customize-hook='chroot "$1" apt-get satisfy --quiet --yes --no-install-recommends "'"$headers"'" >&2' \
     --customize-hook='mkdir -p "$1"/build' \
     --customize-hook="copy-in $here/schedulers $here/nvme-tcp $here/compile.sh $here/../module-root/include /build" \
     --customize-hook='chroot "$1" bash /build/compile.sh >&2' \

@@ -418,6 +418,8 @@ def test_claims_of_one_datum_or_of_one_measurement_are_one():
     )
     same = [sum(independent(some).values()) for some in ([a], [a, b], [b, c], [a, b, c, d], [])]
     assert same == [1, 1, 1, 2, 0]
+    beside = d.model_copy(update={"cell": "3", "reference_cell": "1"})
+    assert [sum(independent(some).values()) for some in ([a, beside], [c, beside])] == [1, 2]
     against = c.model_copy(update={"verdict": Verdict.CONTRADICTED})
     assert independent([a, b, against, d]) == {one.verdict: 1, Verdict.CONTRADICTED: 1}
     only = b.model_copy(update={"verdict": Verdict.DIRECTION_ONLY})

@@ -14,6 +14,7 @@ from elevatorlab.studies.container_isolation.claims import JUDGES
 #: The value of each, and the date of the commit since which it has it. Who changes a value changes
 #: its date, and both here.
 FIXED = {
+    "CALIBRATED": (0.05, date(2026, 11, 29)),
     "CALM_PERIODS": (2, date(2026, 11, 21)),
     "CONFIDENCE": (0.95, date(2026, 11, 20)),
     "DECIDED": (0.95, date(2026, 11, 21)),

@@ -13,7 +13,7 @@ from elevatorlab.plugins.studies import ours
 from elevatorlab.records import checked
 from elevatorlab.results import store
 from elevatorlab.studies.kit.cells import by_repetition, once_a_table, paired_ratio, rows_of
-from elevatorlab.studies.kit.choices import Choice, together
+from elevatorlab.studies.kit.choices import Choice, whichever
 from elevatorlab.studies.kit.reimplemented import REIMPLEMENTED
 from elevatorlab.studies.kit.tables import cells
 from elevatorlab.studies.kit.trials import DiskParameters, on_arm, trial
@@ -166,4 +166,4 @@ CACHE = Choice("The article does not name the state of the cache", "state")
 )
 def test_two_choices_that_decide_differently_decide_nothing(found, possible, verdict):
     judged = {f"state {n}": Judgement(one, 1.0, "") for n, one in enumerate(found)}
-    assert together(judged, CACHE, possible).verdict == verdict
+    assert whichever(judged, CACHE, possible).verdict == verdict

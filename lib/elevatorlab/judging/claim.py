@@ -154,8 +154,8 @@ class Claim(Record):
         Otherwise empty.
     compared : tuple of Comparison
         The estimates that the verdict rests on, each with the published range.
-    cell : str
-        The measurement that the verdict rests on; see `verdicts.Judgement`.
+    cell, reference_cell : str
+        The measurements that the verdict rests on; see `verdicts.Judgement`.
     shared_with : tuple of str
         The other claims of this run that rest on the same measurement.
 
@@ -197,6 +197,7 @@ class Claim(Record):
     relative_to: str = ""
     ground: str = ""
     cell: str = ""
+    reference_cell: str = ""
     shared_with: tuple[str, ...] = ()
     constants: tuple[Constant, ...] = ()
 

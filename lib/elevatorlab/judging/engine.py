@@ -148,6 +148,7 @@ def _claim(
         relative_to=judgement.relative_to,
         ground=ground if verdict == Verdict.NOT_TESTABLE else "",
         cell=judgement.cell,
+        reference_cell=judgement.reference_cell,
         constants=constants,
     )
 

@@ -34,8 +34,8 @@ def independent(claims: Iterable[Claim]) -> dict[Verdict, int]:
     found = [one for one in claims if one.verdict != Verdict.NOT_TESTABLE]
     data = [(one.study, "datum", one.datum) for one in found]
     for one, datum in zip(found, data, strict=True):
-        cell = (one.study, "cell", one.cell) if one.cell else datum
-        groups[root(datum)] = root(cell)
+        for cell in filter(None, (one.cell, one.reference_cell)):
+            groups[root(datum)] = root((one.study, "cell", cell))
     for one, datum in zip(found, data, strict=True):
         rank = _FROM_WORST.index(one.verdict)
         worst[root(datum)] = min(rank, worst.get(root(datum), rank))

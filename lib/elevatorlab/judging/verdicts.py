@@ -76,6 +76,8 @@ class Judgement(NamedTuple):
         Name of the measurement that the verdict rests on. Claims with the same name count as one
         piece of evidence.
         Empty if no other claim rests on this measurement.
+    reference_cell : str
+        Name of the measurement that `cell` is compared with, where other claims rest on it, too.
     ground : str
         Of a claim that cannot be tested: the first part of `reason`, which many claims may share.
         Such claims are counted by this text.
@@ -96,6 +98,7 @@ class Judgement(NamedTuple):
     cell: str = ""
     relative_to: str = ""
     ground: str = ""
+    reference_cell: str = ""
 
 
 class Held(NamedTuple):
@@ -222,11 +225,8 @@ def together(found: Sequence[Held]) -> tuple[Verdict, Evidence]:
     one of so many.
     """
     verdicts = [one.verdict for one in found]
-    verdict = next(
-        one
-        for one in (Verdict.CONTRADICTED, Verdict.UNDECIDED, Verdict.REPRODUCED)
-        if one in verdicts
-    )
+    worst_first = (Verdict.CONTRADICTED, Verdict.UNDECIDED, Verdict.DIRECTION_ONLY)
+    verdict = next((one for one in worst_first if one in verdicts), Verdict.REPRODUCED)
     of_it = [one.evidence for one in found if one.verdict == verdict]
     p_values = [one.p_value for one in of_it if one.p_value is not None]
     counts = [one.repetitions for one in of_it if one.repetitions is not None]

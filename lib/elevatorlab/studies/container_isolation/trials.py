@@ -15,6 +15,7 @@ from .trials_containers import (
     NORMAL,
     OVERLOAD_BYTES,
     OVERLOADED,
+    PAPERS_SCHEDULERS,
     SERVER,
     Experiment,
     FrontierLoad,
@@ -232,7 +233,11 @@ def by_hand(offender: str, start_s: float) -> Regulator:
 
 
 def regulation(parameters: Parameters) -> list[Trial]:
-    """Return the trials of experiment ``regulation``: one per policy, scheduler and repetition."""
+    """Return the trials of experiment ``regulation``: one per policy, scheduler and repetition.
+
+    What the paper's figures show (`BY_HAND`) also runs under the other schedulers that its disk may
+    have had.
+    """
     start_s = parameters.regulate_from_s
     duration_s = start_s + parameters.regulation_s
     (offender,) = names(OVERLOADED, 1)
@@ -255,9 +260,17 @@ def regulation(parameters: Parameters) -> list[Trial]:
             ),
         )
         for repetition in parameters.each_repetition
-        for scheduler in parameters.schedulers
         for policy in parameters.policies
+        for scheduler in _under(parameters, policy)
     ]
+
+
+def _under(parameters: Parameters, policy: str) -> Iterator[str]:
+    """Yield the schedulers under which a policy regulates."""
+    yield from parameters.schedulers
+    if policy == BY_HAND:
+        further = (*parameters.overload_schedulers, *parameters.reimplemented)
+        yield from (one for one in further if one in PAPERS_SCHEDULERS)
 
 
 # Beyond the paper: its policies compared with the kernel's mechanisms, under four kinds of load.

@@ -109,8 +109,15 @@ def _cell(item: Statement, table: pd.DataFrame) -> Judgement:
     )
     said = with_stand_ins(reason, [cell["scheduler"]])
     found = six_digits(PRINTED_IN[quantity] * by_repetition(rows, quantity, **cell).mean())
-    measured_cell = _measured_cell(item, cell)
-    return Judgement(verdict, found, said, evidence, measured_cell, _named(beside))
+    return Judgement(
+        verdict,
+        found,
+        said,
+        evidence,
+        cell=_measured_cell(item, cell),
+        relative_to=_named(beside),
+        reference_cell=_measured_cell(item, beside),
+    )
 
 
 def _bound(rows: pd.DataFrame, cell: Cell, beside: Cell, bound: float) -> Judgement:
@@ -133,7 +140,7 @@ def _bound(rows: pd.DataFrame, cell: Cell, beside: Cell, bound: float) -> Judgem
 
 
 def _measured_cell(item: Statement, cell: Cell) -> str:
-    """Name what was measured, for claims that share it; not what it is relative to."""
+    """Name what was measured, for claims that share it."""
     return f"{item.select.get('experiment', TABLE)}: {_named(cell)}"
 
 
@@ -181,8 +188,14 @@ def _over(item: Statement, table: pd.DataFrame, claimed: tuple[float, float]) ->
         f"{why}.{_idle(rows, above)}"
     )
     said = with_stand_ins(reason, [above["scheduler"], below["scheduler"]])
-    cell = _measured_cell(item, above)
-    return Judgement(verdict, six_digits(measured.value), said, evidence, cell)
+    return Judgement(
+        verdict,
+        six_digits(measured.value),
+        said,
+        evidence,
+        cell=_measured_cell(item, above),
+        reference_cell=_measured_cell(item, below),
+    )
 
 
 def _similar(item: Statement, table: pd.DataFrame) -> Judgement:
@@ -195,8 +208,14 @@ def _similar(item: Statement, table: pd.DataFrame) -> Judgement:
     verdict, why, evidence = compare(
         measured, (1, 1), neutral=1, margin=TIE_MARGIN, allowed=(1 - tolerance, 1 + tolerance)
     )
-    reason, shared = f"{measured.text()}: {why}.", _measured_cell(item, none)
-    return Judgement(verdict, six_digits(measured.value), reason, evidence, shared)
+    return Judgement(
+        verdict,
+        six_digits(measured.value),
+        f"{measured.text()}: {why}.",
+        evidence,
+        cell=_measured_cell(item, none),
+        reference_cell=_measured_cell(item, deadline),
+    )
 
 
 def _said(low: float, high: float) -> str:

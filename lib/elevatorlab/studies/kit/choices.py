@@ -23,7 +23,7 @@ class Choice(NamedTuple):
     each: str
 
 
-def together(found: Mapping[str, Judgement], choice: Choice, possible: int) -> Judgement:
+def whichever(found: Mapping[str, Judgement], choice: Choice, possible: int) -> Judgement:
     """Combine the judgements of all possibilities that were measured.
 
     `found`: The judgement of each possibility. The key names the possibility in words. Where all
@@ -70,7 +70,7 @@ def _common(verdicts: set[Verdict], choice: Choice, all_measured: bool) -> tuple
     against = verdicts & {Verdict.CONTRADICTED, Verdict.DIRECTION_ONLY}
     open_ones, each = choice
     if against and not all_measured:
-        return Verdict.NOT_TESTABLE, f"{open_ones}; not all of these {each}s were measured."
+        return Verdict.NOT_TESTABLE, f"{open_ones}; not all of these {each}s could be judged here."
     if len(verdicts) == 1:
         (verdict,) = verdicts
         return verdict, f"{open_ones}; each {each} that was measured gives the same verdict."

@@ -22,6 +22,7 @@ from ...judging.constants import TIES, DecidedBy
 from ...judging.engine import Judge
 from ...judging.families import Statement, statements
 from ...judging.verdicts import (
+    ORDER_OF_MAGNITUDE,
     TIE_MARGIN,
     Held,
     Judgement,
@@ -36,7 +37,7 @@ from ...judging.verdicts import (
 )
 from ...plugins.profiles import PROFILES
 from ..kit.cells import once_a_table, paired_ratio
-from ..kit.choices import Choice, together
+from ..kit.choices import Choice, whichever
 from ..kit.turns import one_way
 from .columns import TABLE, WHERE
 from .document import core_ratios, gone, gone_from, size_ratios
@@ -278,13 +279,20 @@ def _crossing(item: Statement, table: pd.DataFrame) -> Judgement:
         return undecided(said, measured)
     sides_of = [excluding(found[depth], (1.0,)) for depth in within]
     weakest = max(sides_of, key=lambda one: one.p_value or 0)
-    return Judgement(verdict, measured, said, weakest, cell_of({**where, "depth": within[-1]}))
+    last, first = (cell_of({**where, "depth": depth}) for depth in (within[-1], within[0]))
+    return Judgement(verdict, measured, said, weakest, cell=last, reference_cell=first)
 
 
 def _of_ranges(here: tuple[float, float], printed: tuple[float, float] | None) -> Verdict:
-    """Compare the range of depths in which the curves cross here with the document's."""
-    if printed is None or here[1] <= printed[0] or printed[1] <= here[0]:
-        return Verdict.DIRECTION_ONLY
+    """Compare the range of depths in which the curves cross here with the document's.
+
+    As everywhere, a difference of an order of magnitude is none of size alone.
+    """
+    if printed is None:
+        return Verdict.CONTRADICTED
+    if here[1] <= printed[0] or printed[1] <= here[0]:
+        factor = max(here[0] / printed[1], printed[0] / here[1])
+        return Verdict.CONTRADICTED if factor >= ORDER_OF_MAGNITUDE else Verdict.DIRECTION_ONLY
     inside = printed[0] <= here[0] and here[1] <= printed[1]
     return Verdict.REPRODUCED if inside else Verdict.UNDECIDED
 
@@ -396,7 +404,7 @@ def _by_depth(judge: Judge) -> Judge:
         able = {rig: one for rig, one in both.items() if one.verdict != Verdict.NOT_TESTABLE}
         if not able:
             return next(iter(both.values()))
-        found = together(able, _RIG, len(both))
+        found = whichever(able, _RIG, len(both))
         unable = [f"{sentence(rig)}: {one.reason}" for rig, one in both.items() if rig not in able]
         return found._replace(reason=" ".join([found.reason, *unable]))
 
@@ -518,8 +526,21 @@ def _shares(table: pd.DataFrame, row: Mapping[str, Any], scheduler: str) -> tupl
     kib = row.get("request_kb", REQUEST_KIB)
     gbps = printed if "request_kb" in row else printed * 1000 * kib * KIB_BITS / 1e9
     # Smaller requests have no link here, so none is full.
-    here = rate / (LINK_GBPS * 1e9 / KIB_BITS) if kib >= LINKED_KIB else 0.0
+    here = rate / _most_kib_s(table, row) if kib >= LINKED_KIB else 0.0
     return gbps / _most_gbps(row), here
+
+
+def _most_kib_s(table: pd.DataFrame, row: Mapping[str, Any]) -> float:
+    """Return the most that the link carries here, of reads, of writes, or of a mix, in KiB/s.
+
+    That is the highest rate that was measured with a link, and at least `FULL_SHARE` of the link's
+    own rate: messages, too, take a part of it.
+    """
+    rows = _of(table, row["cores"])
+    reads = READ_PERCENT[row["operation"]] if "operation" in row else row["read_percent"]
+    rows = rows[(rows["request_kib"] >= LINKED_KIB) & (rows["read_percent"] == reads)]
+    most = (rows[THROUGHPUT] * rows["request_kib"]).max() * (scale_of(table) or 1)
+    return max(float(most), FULL_SHARE * LINK_GBPS * 1e9 / KIB_BITS)
 
 
 def _most_gbps(row: Mapping[str, Any]) -> float:
@@ -551,8 +572,10 @@ def _limits_of_ssd(row: Mapping[str, Any]) -> tuple[float, float]:
 def _on(cores: int, judgement: Judgement) -> Judgement:
     words_of = "1 core" if cores == 1 else f"{cores} cores"
     said = f"{words_of} of the host, as many of the target: {judgement.reason}"
-    cell = f"{judgement.cell}, {words_of}" if judgement.cell else ""
-    return judgement._replace(reason=said, cell=cell)
+    cell, reference = (
+        f"{one}, {words_of}" if one else "" for one in (judgement.cell, judgement.reference_cell)
+    )
+    return judgement._replace(reason=said, cell=cell, reference_cell=reference)
 
 
 def _gain_is_gone_apart(item: Statement, table: pd.DataFrame) -> Judgement:

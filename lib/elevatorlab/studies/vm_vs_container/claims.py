@@ -38,7 +38,7 @@ from ...judging.verdicts import (
     widened,
 )
 from ..kit.cells import once_a_table, rows_of
-from ..kit.choices import Choice, together
+from ..kit.choices import Choice, whichever
 from . import document
 from .columns import TABLE
 from .measures import (
@@ -148,7 +148,7 @@ def _in_each_state(judge: Judge, of_schedulers: bool = False) -> Judge:
             for state, one in found.items()
             if one.verdict != Verdict.NOT_TESTABLE
         }
-        combined = together(measured, _CACHE, len(states))
+        combined = whichever(measured, _CACHE, len(states))
         shows_nothing = [f"{sentence(_STATES[state])}: {_IDLE}." for state in idle]
         return combined._replace(reason=" ".join([combined.reason, *shows_nothing]))
 
@@ -166,7 +166,8 @@ def _stands(judge: Judge) -> Judge:
 
     On the deterministic testbed, programs take turns on one processor, and the simulated SSD hands
     out its bandwidth in portions. A time changes by whole ones of these, the same way in each
-    repetition, so no number of repetitions shows it.
+    repetition, so no number of repetitions shows it. What several repetitions leave open, more of
+    them would not decide either.
     """
 
     @wraps(judge)
@@ -175,7 +176,8 @@ def _stands(judge: Judge) -> Judge:
         if found.verdict == Verdict.NOT_TESTABLE or set(table["machine"]) != {DETERMINISTIC}:
             return found
         within = judge(item, with_quanta(table)).verdict
-        if within in DECIDED and found.verdict in (within, Verdict.UNDECIDED):
+        is_first_run = found.verdict == Verdict.UNDECIDED and table["repetition"].nunique() < 2
+        if within in DECIDED and (found.verdict == within or is_first_run):
             return found
         return not_testable(
             found.reason,

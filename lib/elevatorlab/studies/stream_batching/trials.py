@@ -453,8 +453,8 @@ def _turnarounds_ms(point: Point, curve: Curve, link: Link | None) -> int:
     """Return how long `TURNAROUNDS` of the requests take at most that a processor has in flight.
 
     A request waits for the processors or the link, which serve one after the other, and for the
-    disk. On a shared core, Figures 1 and 2 have 99th percentiles of few requests in flight, so
-    there it is as long as the requests of such a percentile take, which wait for SBQ and the link.
+    disk. On one core, Figures 1 and 2 have 99th percentiles of few requests in flight, so there it
+    is as long as the requests of such a percentile take, which wait for SBQ and the link.
     """
     depth, request_kib = int(point["iodepth"]), int(str(point["bs"]).removesuffix("k"))
     least_iops: float = LEAST_IOPS_APART if curve.cores else LEAST_IOPS
@@ -466,7 +466,7 @@ def _turnarounds_ms(point: Point, curve: Curve, link: Link | None) -> int:
         )
     disk_us = PROFILES.get(PROFILE[curve.target]).service_time_us * curve.scale
     turnaround_ms = 1000 * depth / least_iops + disk_us / 1000
-    if curve.cores is not None:
+    if curve.cores not in (None, 1):
         return math.ceil(TURNAROUNDS * turnaround_ms)
     wait_ms = (BATCH_TIMEOUT_US + 2 * LINK_DELAY_US) * curve.scale / 1000
     of_percentile_ms = FEWEST_FOR_P99 / depth * (turnaround_ms + wait_ms)

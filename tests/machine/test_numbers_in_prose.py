@@ -107,10 +107,11 @@ def test_what_the_regulator_does_beside_the_kernels_mechanisms(name, isolation):
     ],
 )
 def test_what_the_policies_do_to_figures_8_and_9(name, policy, isolation):
+    where = {"scheduler": "none", "mechanism": policy}
     found = [
         measure(regulation.phase(rows, when))
         for role, measure in (("overloaded", regulation.rate_mb_s), ("normal", regulation.wait_ms))
-        for rows in [regulation.seconds(isolation, "regulation", mechanism=policy, role=role)]
+        for rows in [regulation.seconds(isolation, "regulation", role=role, **where)]
         for when in regulation.PHASES
     ]
     printed = line_of(name)

@@ -533,14 +533,15 @@ def _shares(table: pd.DataFrame, row: Mapping[str, Any], scheduler: str) -> tupl
 def _most_kib_s(table: pd.DataFrame, row: Mapping[str, Any]) -> float:
     """Return the most that the link carries here, of reads, of writes, or of a mix, in KiB/s.
 
-    That is the highest rate that was measured with a link, and at least `FULL_SHARE` of the link's
-    own rate: messages, too, take a part of it.
+    That is the highest rate that was measured with a link, since messages, too, take a part of the
+    link's own rate; but at least `FULL_SHARE` of that, as all requests may be small.
     """
     rows = _of(table, row["cores"])
     reads = READ_PERCENT[row["operation"]] if "operation" in row else row["read_percent"]
     rows = rows[(rows["request_kib"] >= LINKED_KIB) & (rows["read_percent"] == reads)]
     most = (rows[THROUGHPUT] * rows["request_kib"]).max() * (scale_of(table) or 1)
-    return max(float(most), FULL_SHARE * LINK_GBPS * 1e9 / KIB_BITS)
+    own = LINK_GBPS * 1e9 / KIB_BITS
+    return min(max(float(most), FULL_SHARE * own), own)
 
 
 def _most_gbps(row: Mapping[str, Any]) -> float:

@@ -1,5 +1,7 @@
 """Study 3: its trials, and what its claims, figures and tables make of data with known answers."""
 
+import importlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,8 @@ from elevatorlab.analysis.models import FALLING_CURVES
 from elevatorlab.analysis.queueing import md1_wait_ms, mean_value_analysis, mm1_wait_ms
 from elevatorlab.judging.families import statements
 from elevatorlab.judging.verdicts import Verdict
+from elevatorlab.results.tidying import tidy
+from elevatorlab.running import campaign
 from elevatorlab.studies import container_isolation as study
 from elevatorlab.studies.container_isolation import claims as interference
 from elevatorlab.studies.container_isolation import measures
@@ -231,6 +235,50 @@ def test_nor_is_it_where_a_scheduler_explains_it_or_was_not_measured():
     assert verdicts(explained)[name].verdict == Verdict.NOT_TESTABLE
     # Other claims are judged by the first scheduler alone, as before.
     assert verdicts(explained)["figure-1/iops/1"] == verdicts(swept(2, 2, 2))["figure-1/iops/1"]
+
+
+def test_an_overload_that_waits_otherwise_alone_than_the_paper_says_explains_nothing():
+    """So it does not count as a possibility that explains the number, or that was not measured."""
+    name = "figure-6/wait/normal-beside-overloaded"
+    measured = under(PAPERS_SCHEDULERS, swept(1, 1, 2))
+    assert verdicts(measured)[name].verdict == Verdict.NOT_TESTABLE
+    third = measured["load"] == "3 writers"
+    measured.loc[third & (measured["containers"] == 0), "wait_ms"] *= 1.1
+    found = verdicts(measured)[name]
+    assert found.verdict == Verdict.REPRODUCED
+    assert len(found.compared) == len(PAPERS_SCHEDULERS) * 2
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(1, Verdict.REPRODUCED), (3, Verdict.CONTRADICTED)]
+)
+def test_each_container_includes_the_overloaded_one(factor, verdict):
+    """What changes only a little is the rise of every container's wait."""
+    one = swept(1, 1, 1)
+    some = one[one["experiment"].isin(["equal", "overload", "sweep"]) & (one["containers"] < 2)]
+    two = some[some["containers"] == 1].assign(containers=2)
+    beside = two["overloaded"] == 1
+    own = beside & (two["role"] == "overloaded")
+    alone_ms = 4.7
+    two.loc[own, "wait_ms"] = alone_ms + (two.loc[own, "wait_ms"] - alone_ms) * factor
+    found = verdicts(under(PAPERS_SCHEDULERS, pd.concat([some, two], ignore_index=True)))
+    assert found["figure-6/rise-changes-little"].verdict == verdict
+
+
+@pytest.mark.image
+@pytest.mark.parametrize("writers", [2, 3])
+def test_under_cfq_several_writers_are_no_overload_of_the_papers(
+    writers, testbed, tmp_path, monkeypatch
+):
+    """Alone, they wait longer than the paper says, however little they write."""
+    trials_module = importlib.import_module(f"{study.__name__}.trials")
+    monkeypatch.setattr(trials_module, "overload_bytes", lambda writers: 512)
+    choice = {"experiments": ("sweep",), "schedulers": ("cfq",), "overload_writers": (writers,)}
+    made = study.trials(studies.parameters(study, "smoke", choice))
+    (alone,) = [trial for trial in made if trial.labels["containers"] == "0"]
+    campaign.run([campaign.Share(testbed, [alone])], tmp_path)
+    (wait_ms,) = tidy(tmp_path, study)["wait_ms"]
+    assert wait_ms > 4.7 * (1 + interference.CALIBRATED)
 
 
 def test_a_wait_that_falls_beside_the_overload_has_no_ratio_of_rises():

@@ -118,6 +118,15 @@ def test_what_the_policies_do_to_figures_8_and_9(name, policy, isolation):
     assert as_printed([one.value for one in found], printed) == printed
 
 
+@pytest.mark.parametrize("scheduler", ["mq-deadline", "cfq"])
+def test_what_a_limit_set_by_hand_does_under_other_schedulers(scheduler, isolation):
+    where = {"scheduler": scheduler, "mechanism": "io_max", "role": "normal"}
+    rows = regulation.seconds(isolation, "regulation", **where)
+    waits = [regulation.wait_ms(regulation.phase(rows, when)).value for when in regulation.PHASES]
+    said = re.search(rf"Under {scheduler}, .*? wait ([\d.]+) ms before it and ([\d.]+) ms", TOLD)
+    assert [f"{wait:.1f}" for wait in waits] == list(said.groups())
+
+
 def test_what_ute_holds_and_what_bfq_makes_wait(isolation):
     ute = regulation.totals(isolation, "comparison", mechanism="ute", load="step")
     assert (

@@ -101,7 +101,8 @@ class Parameters(CommonParameters):
     #: Numbers of normal containers beside an overloaded one.
     normal_containers: tuple[Containers, ...]
     #: Further schedulers under which one container is overloaded, since the paper names none:
-    #: beside the fewest and the most normal containers. The second ones are this project's.
+    #: beside the fewest and the most normal containers. Those that the paper's kernel had also run
+    #: with the limit set by hand. The second ones are this project's.
     overload_schedulers: tuple[SchedulerName, ...] = ()
     reimplemented: tuple[SchedulerName, ...] = ()
     #: Experiment ``sweep``: numbers of writers in the overloaded container. The size of their

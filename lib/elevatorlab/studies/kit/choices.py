@@ -24,13 +24,17 @@ class Choice(NamedTuple):
 
 
 def whichever(found: Mapping[str, Judgement], choice: Choice, possible: int) -> Judgement:
-    """Combine the judgements of all possibilities that were measured.
+    """Combine the judgements of all possibilities that could be judged.
 
-    `found`: The judgement of each possibility. The key names the possibility in words. Where all
-    agree, the measured value is that of the first; else it is the range of all. `possible`: How
-    many possibilities there are, measured or not.
+    `found`: The judgement of each possibility, at least one. The key names the possibility in
+    words. Those that are not testable are left out, unless all are. Where all agree, the measured
+    value is that of the first; else it is the range of all. `possible`: How many possibilities
+    there are, measured or not.
     """
-    first = next(iter(found.values()))
+    able = {words: one for words, one in found.items() if one.verdict != Verdict.NOT_TESTABLE}
+    if not able:
+        return next(iter(found.values()))
+    found, first = able, next(iter(able.values()))
     evidence = Evidence(
         p_value=_most([one.evidence.p_value for one in found.values()]),
         repetitions=_most([one.evidence.repetitions for one in found.values()]),

@@ -22,7 +22,6 @@ from ...judging.constants import TIES, DecidedBy
 from ...judging.engine import Judge
 from ...judging.families import Statement, statements
 from ...judging.verdicts import (
-    ORDER_OF_MAGNITUDE,
     TIE_MARGIN,
     Held,
     Judgement,
@@ -284,15 +283,9 @@ def _crossing(item: Statement, table: pd.DataFrame) -> Judgement:
 
 
 def _of_ranges(here: tuple[float, float], printed: tuple[float, float] | None) -> Verdict:
-    """Compare the range of depths in which the curves cross here with the document's.
-
-    As everywhere, a difference of an order of magnitude is none of size alone.
-    """
-    if printed is None:
-        return Verdict.CONTRADICTED
-    if here[1] <= printed[0] or printed[1] <= here[0]:
-        factor = max(here[0] / printed[1], printed[0] / here[1])
-        return Verdict.CONTRADICTED if factor >= ORDER_OF_MAGNITUDE else Verdict.DIRECTION_ONLY
+    """Compare the range of depths in which the curves cross here with the document's."""
+    if printed is None or here[1] <= printed[0] or printed[1] <= here[0]:
+        return Verdict.DIRECTION_ONLY
     inside = printed[0] <= here[0] and here[1] <= printed[1]
     return Verdict.REPRODUCED if inside else Verdict.UNDECIDED
 
@@ -537,11 +530,16 @@ def _most_kib_s(table: pd.DataFrame, row: Mapping[str, Any]) -> float:
     link's own rate; but at least `FULL_SHARE` of that, as all requests may be small.
     """
     rows = _of(table, row["cores"])
-    reads = READ_PERCENT[row["operation"]] if "operation" in row else row["read_percent"]
-    rows = rows[(rows["request_kib"] >= LINKED_KIB) & (rows["read_percent"] == reads)]
+    rows = rows[(rows["request_kib"] >= LINKED_KIB) & (rows["read_percent"] == _reads(row))]
     most = (rows[THROUGHPUT] * rows["request_kib"]).max() * (scale_of(table) or 1)
     own = LINK_GBPS * 1e9 / KIB_BITS
     return min(max(float(most), FULL_SHARE * own), own)
+
+
+def _reads(row: Mapping[str, Any]) -> float:
+    """Return the percentage of reads at a point."""
+    percent: float = READ_PERCENT[row["operation"]] if "operation" in row else row["read_percent"]
+    return percent
 
 
 def _most_gbps(row: Mapping[str, Any]) -> float:
@@ -549,9 +547,8 @@ def _most_gbps(row: Mapping[str, Any]) -> float:
 
     With writes, both curves of Figure 6 end at 85 to 89 of 100 Gb/s.
     """
-    reads = READ_PERCENT[row["operation"]] if "operation" in row else row["read_percent"]
     shown = request_size().groupby("operation")["throughput_gbps"].max()
-    return float(shown["randread"] if reads else shown["randwrite"])
+    return float(shown["randread"] if _reads(row) else shown["randwrite"])
 
 
 def _limits_of_ssd(row: Mapping[str, Any]) -> tuple[float, float]:
@@ -560,7 +557,7 @@ def _limits_of_ssd(row: Mapping[str, Any]) -> tuple[float, float]:
     The document shows its SSD full with reads and with writes. A mix takes the time of its parts,
     or what the document shows if that is less: SBQ's bars are as low with a mix as with writes.
     """
-    reads = READ_PERCENT[row["operation"]] if "operation" in row else row["read_percent"]
+    reads = _reads(row)
     parts = {"randread": reads / 100, "randwrite": 1 - reads / 100}
     printed = 1 / sum(part / limit_kiops("nvme_ssd", of) for of, part in parts.items())
     if 0 < reads < 100:

@@ -143,12 +143,8 @@ def _in_each_state(judge: Judge, of_schedulers: bool = False) -> Judge:
         first = next(iter(found.values()))
         if first.verdict == Verdict.NOT_TESTABLE or not is_open:
             return first
-        measured = {
-            _STATES[state]: one
-            for state, one in found.items()
-            if one.verdict != Verdict.NOT_TESTABLE
-        }
-        combined = whichever(measured, _CACHE, len(states))
+        named = {_STATES[state]: one for state, one in found.items()}
+        combined = whichever(named, _CACHE, len(states))
         shows_nothing = [f"{sentence(_STATES[state])}: {_IDLE}." for state in idle]
         return combined._replace(reason=" ".join([combined.reason, *shows_nothing]))
 
@@ -176,8 +172,8 @@ def _stands(judge: Judge) -> Judge:
         if found.verdict == Verdict.NOT_TESTABLE or set(table["machine"]) != {DETERMINISTIC}:
             return found
         within = judge(item, with_quanta(table)).verdict
-        is_first_run = found.verdict == Verdict.UNDECIDED and table["repetition"].nunique() < 2
-        if within in DECIDED and (found.verdict == within or is_first_run):
+        single_run = found.verdict == Verdict.UNDECIDED and table["repetition"].nunique() < 2
+        if within in DECIDED and (found.verdict == within or single_run):
             return found
         return not_testable(
             found.reason,

@@ -42,9 +42,9 @@ def save(study: Study, measured: pd.DataFrame, folder: Path) -> list[ReportFigur
         digest = cache_keys.digest(study.NAME, measured.to_csv())
         entry = cache.obtain("figures", digest, make)
         content = json.loads((entry / _FILE).read_text(encoding="utf-8"))
-        return [_taken(figure, entry, folder) for figure in content]
     except (NoFolder, OSError):  # the cache cannot be used
         return list(_draw(study, measured, folder))
+    return [_taken(figure, entry, folder) for figure in content]
 
 
 def _draw(study: Study, measured: pd.DataFrame, folder: Path) -> Iterator[ReportFigure]:

@@ -179,7 +179,10 @@ def save(figure: Figure, folder: Path, name: str) -> dict[str, Path]:
             engine.execute(figure)
         figure.set_layout_engine(None)
         for kind, metadata in FORMATS.items():
-            figure.savefig(paths[kind], metadata=metadata)
+            # On a full disk, Matplotlib's PDF writer raises an error that does not say so.
+            drawn = io.BytesIO()
+            figure.savefig(drawn, format=kind, metadata=metadata)
+            paths[kind].write_bytes(drawn.getbuffer())
     return paths
 
 

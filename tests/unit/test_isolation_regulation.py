@@ -294,15 +294,19 @@ PAPERS = [name for name in READINGS if "-paper" in name]
 def measured(before_ms, after_ms, before_mb_s, after_mb_s, recovery_s=2.0, repetitions=(1, 2, 3)):
     """Return a table of experiment regulation in which all policies do the same."""
     made = []
-    for policy in ("io_max", *PAPERS, "slae", "ute"):
+    by_hand = [("io_max", scheduler) for scheduler in PAPERS_SCHEDULERS]
+    by_program = [(policy, "none") for policy in (*PAPERS, "slae", "ute")]
+    for policy, scheduler in by_hand + by_program:
         for repetition in repetitions:
             slight = 1 + 1e-3 * repetition
             for second in range(1, 21):
                 early = second <= 10
                 wait_ms = (before_ms if early else after_ms) * slight
                 common = {"experiment": "regulation", "mechanism": policy, "repetition": repetition}
+                common |= {"scheduler": scheduler}
                 common |= {"time_s": second, "onset_s": 10.0, "duration_s": 1.0}
-                common |= {"sla_wait_ms": 5.0, "load": "constant", "trial": f"{policy}{repetition}"}
+                common |= {"sla_wait_ms": 5.0, "load": "constant"}
+                common |= {"trial": f"{policy}{scheduler}{repetition}"}
                 over_kib_s = (before_mb_s if early else after_mb_s) * slight * 1e6 / 1024
                 normal = {"role": "normal", "latency_mean_ms": wait_ms, "subject": "normal-01"}
                 normal["latency_p99_ms"] = 1.1 * wait_ms
@@ -316,7 +320,6 @@ def measured(before_ms, after_ms, before_mb_s, after_mb_s, recovery_s=2.0, repet
     given = dict.fromkeys(study.COLUMNS) | {
         "testbed": "deterministic", "machine": "deterministic", "preset": "quick",
         "accelerator": "TCG", "arm": "container", "study": "container_isolation",
-        "scheduler": "none",
     }  # fmt: skip
     return pd.DataFrame([{**given, **row} for row in made])
 

@@ -162,6 +162,7 @@ CACHE = Choice("The article does not name the state of the cache", "state")
         ([R, D], 2, Verdict.NOT_TESTABLE),
         ([R, U], 2, U),
         ([C, C], 3, Verdict.NOT_TESTABLE),  # a state that was not measured may explain it
+        ([R, R], 3, Verdict.NOT_TESTABLE),  # or be the one that the article had, and show otherwise
     ],
 )
 def test_two_choices_that_decide_differently_decide_nothing(found, possible, verdict):

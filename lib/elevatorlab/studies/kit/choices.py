@@ -1,7 +1,7 @@
 """Verdicts on claims for which the document leaves something open.
 
-The claim is judged with each possibility. It is contradicted only if no possibility explains the
-published value.
+The claim is judged with each possibility, and has a verdict only if all of them were measured and
+come to the same one.
 """
 
 from __future__ import annotations
@@ -71,9 +71,8 @@ def _range(found: Iterable[Judgement]) -> str | None:
 
 def _common(verdicts: set[Verdict], choice: Choice, all_measured: bool) -> tuple[Verdict, str]:
     """Return the verdict that follows from those of all possibilities, and the reason."""
-    against = verdicts & {Verdict.CONTRADICTED, Verdict.DIRECTION_ONLY}
     open_ones, each = choice
-    if against and not all_measured:
+    if not all_measured:
         return Verdict.NOT_TESTABLE, f"{open_ones}; not all of these {each}s could be judged here."
     if len(verdicts) == 1:
         (verdict,) = verdicts

@@ -32,9 +32,9 @@ from elevatorlab.studies.container_isolation.trials import (
     OFFENDERS,
 )
 from elevatorlab.studies.container_isolation.trials_containers import (
+    FRONTIER_MECHANISMS,
     OVERLOAD_BYTES,
     FrontierLoad,
-    OwnFrontierMechanism,
     service_ms,
 )
 
@@ -168,14 +168,14 @@ def test_it_runs_on_a_drive_but_the_cost_controller_has_no_model_of_one():
 
 
 def test_every_mechanism_meets_every_load():
-    everything = {"frontier_mechanisms": get_args(OwnFrontierMechanism)}
+    everything = {"frontier_mechanisms": FRONTIER_MECHANISMS}
     made = trials(frontier_loads=get_args(FrontierLoad), frontier_s=12, **everything)
     met = {(trial.labels["mechanism"], trial.labels["load"]) for trial in made}
-    assert len(met) == len(get_args(OwnFrontierMechanism)) * len(get_args(FrontierLoad))
+    assert len(met) == len(FRONTIER_MECHANISMS) * len(get_args(FrontierLoad))
 
 
 def test_names_and_colours_are_there_for_every_mechanism_and_load():
-    assert set(FRONTIER_LABELS) == set(FRONTIER_COLOURS) == set(get_args(OwnFrontierMechanism))
+    assert set(FRONTIER_LABELS) == set(FRONTIER_COLOURS) == set(FRONTIER_MECHANISMS)
     assert set(FRONTIER_LOADS) == set(get_args(FrontierLoad))
 
 

@@ -39,12 +39,15 @@ from elevatorlab.studies.container_isolation.tables import (
 from elevatorlab.studies.container_isolation.tables import comparison_table as small_table
 from elevatorlab.studies.container_isolation.trials import (
     LOADS,
-    MECHANISMS,
     ONSET_S,
-    READINGS,
     cost_model,
 )
-from elevatorlab.studies.container_isolation.trials_containers import PAPERS_SCHEDULERS, SERVER
+from elevatorlab.studies.container_isolation.trials_containers import (
+    MECHANISMS,
+    PAPERS_SCHEDULERS,
+    READINGS,
+    SERVER,
+)
 from elevatorlab.trial import PolicyModel, required_plugins
 
 REPRODUCED, DIRECTION = Verdict.REPRODUCED, Verdict.DIRECTION_ONLY

@@ -72,13 +72,13 @@ from .measures import (
     waits,
 )
 from .published import NAME
-from .trials import READINGS
 from .trials_containers import (
     BY_HAND,
     NORMAL,
     OVERLOAD_BYTES,
     OVERLOADED,
     PAPERS_SCHEDULERS,
+    READINGS,
     WRITERS,
     service_ms,
 )

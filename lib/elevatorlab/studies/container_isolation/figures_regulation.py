@@ -45,8 +45,7 @@ from .measures import (
     share_of_rate,
     totals,
 )
-from .trials import READINGS
-from .trials_containers import BY_HAND, NORMAL, OVERLOADED
+from .trials_containers import BY_HAND, NORMAL, OVERLOADED, READINGS
 
 OTHERS = ("#44AA99", "#999933", "#AA4499", "#DDCC77", "#6699CC")
 """Colours of registered policies that have none here (after Tol, as `schedulers.OTHER_COLOURS`)."""

@@ -15,8 +15,7 @@ from ...analysis.models import CURVES, FALLING_CURVES, SHARE_CURVES, Model
 from ...analysis.rivals import ModelComparison, compare_models
 from ..kit.cells import in_order, mean_of, once_a_table, rows_of
 from ..kit.tables import PLACE, cells
-from .trials import MECHANISMS
-from .trials_containers import DISKS, NORMAL, OVERLOADED
+from .trials_containers import DISKS, MECHANISMS, NORMAL, OVERLOADED
 
 # The disk's scheduler, which the paper does not name: results of several are never pooled.
 
@@ -407,7 +406,7 @@ FRONTIER_LOADS = {
 
 
 def present(rows: pd.DataFrame) -> list[str]:
-    """Return the mechanisms that were run: those of `trials.MECHANISMS`, then the others."""
+    """Return the mechanisms that were run, in the order of `MECHANISMS`; then the others."""
     return in_order(rows, "mechanism", MECHANISMS)
 
 

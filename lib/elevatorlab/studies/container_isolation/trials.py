@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from ...errors import ElevatorLabError
 from ...plugins.trial_parts import POLICIES
@@ -12,16 +12,16 @@ from ...trial import IoCost, Limits, PacedWrites, Phase, Regulator, Scheduler, T
 from .trials_containers import (
     BY_HAND,
     DISKS,
+    KERNEL,
     NORMAL,
     OVERLOAD_BYTES,
     OVERLOADED,
     PAPERS_SCHEDULERS,
+    READINGS,
     SERVER,
     Experiment,
     FrontierLoad,
-    Kernel,
     Load,
-    OwnMechanism,
     Parameters,
     load,
     names,
@@ -184,24 +184,6 @@ NORMAL_CONTAINERS = 3
 OVERLOAD_WRITERS = 3
 DISK = "write_behind"
 
-MILD = {"step": "mild"}
-READINGS: dict[str, tuple[str, dict[str, Any]]] = {
-    "slae-paper": ("slae-paper", {}),
-    "slae-paper-mild": ("slae-paper", MILD),
-    "slae-paper-speed": ("slae-paper", {"overload": "speed"}),
-    "slae-paper-utilization": ("slae-paper", {"overload": "utilization"}),
-    "ute-paper": ("ute-paper", {}),
-    "ute-paper-mild": ("ute-paper", MILD),
-    "ute-paper-shared": ("ute-paper", {"system": "shared"}),
-    "ute-paper-shared-mild": ("ute-paper", {"system": "shared", **MILD}),
-    "slae": ("slae", {}),
-    "ute": ("ute", {}),
-    "aimd": ("aimd", {}),
-    "pi": ("pi", {}),
-    "guard": ("guard", {}),
-    "share": ("share", {}),
-}
-"""For each policy of the study: the regulator's name for it, and its options (the reading)."""
 FLOOR_KIB_S = 128
 """The lowest limit that the regulator may set."""
 PERIODS_S: dict[str, float] = {"guard": 0.25, "share": 0.25}
@@ -305,7 +287,6 @@ LOADS: dict[Load, tuple[int, list[int]]] = {
     "burst": (1, [3, 0, 3, 0]),
     "two": (2, [2]),
 }
-MECHANISMS: tuple[OwnMechanism, ...] = get_args(OwnMechanism)
 
 
 def comparison(parameters: Parameters) -> list[Trial]:
@@ -327,7 +308,7 @@ def _compared(parameters: Parameters, mechanism: str, kind: Load, repetition: in
     workloads = [writes(name, ONSET_S + parameters.overloaded_s) for name in normal]
     workloads += [load(name, phases) for name in offenders]
     more: dict[str, Any] = {"warm_up_s": ONSET_S, "limits": _limits(mechanism, normal, offenders)}
-    if mechanism not in ("none", *get_args(Kernel)):
+    if mechanism not in ("none", *KERNEL):
         more["regulator"] = regulator(mechanism, parameters)
     if mechanism == "io_cost":
         more["io_cost"] = cost_model(parameters.sla_wait_ms)

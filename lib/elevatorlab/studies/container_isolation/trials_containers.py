@@ -36,39 +36,41 @@ from .published import NAME
 Experiment = Literal["equal", "overload", "sweep", "open", "regulation", "comparison", "frontier"]
 DiskName = Literal["write_behind", "single_server", "exponential_server"]
 Containers = Annotated[int, Field(ge=1, le=20)]
-Reading = Literal[
-    "slae-paper",
-    "slae-paper-mild",
-    "slae-paper-speed",
-    "slae-paper-utilization",
-    "ute-paper",
-    "ute-paper-mild",
-    "ute-paper-shared",
-    "ute-paper-shared-mild",
-    "slae",
-    "ute",
-    "aimd",
-    "pi",
-    "guard",
-    "share",
-]
+_MILD = {"step": "mild"}
+READINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "slae-paper": ("slae-paper", {}),
+    "slae-paper-mild": ("slae-paper", _MILD),
+    "slae-paper-speed": ("slae-paper", {"overload": "speed"}),
+    "slae-paper-utilization": ("slae-paper", {"overload": "utilization"}),
+    "ute-paper": ("ute-paper", {}),
+    "ute-paper-mild": ("ute-paper", _MILD),
+    "ute-paper-shared": ("ute-paper", {"system": "shared"}),
+    "ute-paper-shared-mild": ("ute-paper", {"system": "shared", **_MILD}),
+    "slae": ("slae", {}),
+    "ute": ("ute", {}),
+    "aimd": ("aimd", {}),
+    "pi": ("pi", {}),
+    "guard": ("guard", {}),
+    "share": ("share", {}),
+}
+"""For each policy of the study: the regulator's name for it, and its options (the reading)."""
 #: Policies of which neither the paper has a version nor its figures.
 _ONLY_OURS = ("aimd", "pi", "guard", "share")
 BY_HAND = "io_max"
 """A fixed limit, on containers that somebody names."""
-Kernel = Literal["io_max", "bfq", "io_cost"]
-OwnMechanism = Literal["none", Reading, Kernel]
+KERNEL = ("io_max", "bfq", "io_cost")
+"""What the kernel itself has against an overload."""
+MECHANISMS = ("none", *READINGS, *KERNEL)
 Load = Literal["step", "ramp", "burst", "two"]
-OwnFrontierMechanism = Literal[
-    "alone", "none", "io_max", "io_cost", "io_class", "bfq", "bfq_tuned", Reading
-]
+FRONTIER_MECHANISMS = (
+    *("alone", "none", "io_max", "io_cost", "io_class", "bfq", "bfq_tuned"),
+    *READINGS,
+)
 #: The study's own names, and those of all policies that are installed or were registered. A name
 #: that is both has the study's meaning.
-Policy = Annotated[str, AfterValidator(name_in(POLICIES, (BY_HAND, *get_args(Reading))))]
-Mechanism = Annotated[str, AfterValidator(name_in(POLICIES, get_args(OwnMechanism)))]
-FrontierMechanism = Annotated[
-    str, AfterValidator(name_in(POLICIES, get_args(OwnFrontierMechanism)))
-]
+Policy = Annotated[str, AfterValidator(name_in(POLICIES, (BY_HAND, *READINGS)))]
+Mechanism = Annotated[str, AfterValidator(name_in(POLICIES, MECHANISMS))]
+FrontierMechanism = Annotated[str, AfterValidator(name_in(POLICIES, FRONTIER_MECHANISMS))]
 FrontierLoad = Literal["step", "ramp", "burst-0.2", "burst-1", "burst-5", "two", "many", "mixed"]
 Percent = Annotated[float, Field(gt=0, le=10_000)]
 Weight = Annotated[int, Field(ge=1, le=1000)]
@@ -117,14 +119,14 @@ class Parameters(CommonParameters):
     open_duration_s: Positive
     warm_up_s: NotNegative
     #: Experiment ``regulation``: ``io_max`` (the limit that the paper set by hand) and the
-    #: regulator's policies, by the names of `trials.READINGS`, or of a policy that is installed or
+    #: regulator's policies, by the names of `READINGS`, or of a policy that is installed or
     #: registered. `mechanisms` and `frontier_mechanisms` take the same names.
     policies: tuple[Policy, ...] = (BY_HAND, "slae-paper", "ute-paper", "slae", "ute")
     #: Experiment ``regulation``: when the regulator starts, and how long it works.
     regulate_from_s: Positive = 10
     regulation_s: Positive = 8
     #: Experiment ``comparison`` (see `comparison`).
-    mechanisms: tuple[Mechanism, ...] = ("none", "slae", "ute", *get_args(Kernel))
+    mechanisms: tuple[Mechanism, ...] = ("none", "slae", "ute", *KERNEL)
     loads: tuple[Load, ...] = get_args(Load)
     #: The longest mean wait that SLAE allows, and the highest utilisation that UTE allows.
     sla_wait_ms: Positive = 5
@@ -213,12 +215,12 @@ PRESETS: dict[str, dict[str, Any]] = {
         "duration_s": 8,
         "open_duration_s": 8,
         # Claims about the paper's policies are judged in every reading of its text.
-        "policies": (BY_HAND, *(one for one in get_args(Reading) if one not in _ONLY_OURS)),
+        "policies": (BY_HAND, *(one for one in READINGS if one not in _ONLY_OURS)),
         "regulation_s": 10,
         "loads": ("step", "two"),
         "comparison_repetitions": 8,
         "frontier_mechanisms": (
-            *("alone", "none", *get_args(Kernel), "io_class", "bfq_tuned"),
+            *("alone", "none", *KERNEL, "io_class", "bfq_tuned"),
             *("slae-paper", "ute-paper", "slae", "ute", *_ONLY_OURS),
         ),
         "frontier_loads": get_args(FrontierLoad),
@@ -241,9 +243,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "open_ratios": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
         "duration_s": 30,
         "open_duration_s": 60,
-        "policies": (BY_HAND, *get_args(Reading)),
+        "policies": (BY_HAND, *READINGS),
         "regulation_s": 30,
-        "mechanisms": get_args(OwnMechanism),
+        "mechanisms": MECHANISMS,
         "overloaded_s": 30,
         "comparison_repetitions": 3,
         "warm_up_s": 2,

@@ -140,7 +140,7 @@ class Interval:
         )
         return Interval(self.value, low, high, repetitions, self.logarithmic)
 
-    def text(self, unit: str = "", confidence: float = CONFIDENCE) -> str:
+    def text(self, unit: str = "") -> str:
         """Write the estimate, its interval and the number of repetitions for a reader."""
         if not self.bounded:
             return f"{plain(self.value, EXACT_DIGITS)}{unit} (one repetition, so no interval)"
@@ -150,7 +150,7 @@ class Interval:
             return f"{number}{unit} ({same})"
         number, ends = rounded(self.value, self.low, self.high)
         bounds = ends or "narrower than the last digit"
-        return f"{number}{unit} ({confidence:.0%} CI {bounds}, n = {self.repetitions})"
+        return f"{number}{unit} ({CONFIDENCE:.0%} CI {bounds}, n = {self.repetitions})"
 
 
 @cache
@@ -159,15 +159,13 @@ def _student(repetitions: int) -> float:
     return float(special.stdtrit(repetitions - 1, (1 + CONFIDENCE) / 2))
 
 
-def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> Interval:
-    """Estimate a mean with Student's t interval.
+def mean_interval(values: Iterable[float]) -> Interval:
+    """Estimate a mean with Student's t interval, at the confidence `CONFIDENCE`.
 
     Parameters
     ----------
     values : iterable of float
         One value per repetition. Equal values give an interval of zero width.
-    confidence : float
-        Coverage of the interval, between 0 and 1.
 
     Returns
     -------
@@ -203,11 +201,11 @@ def mean_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> In
         return Interval(value, value, value, sample.size)
     mean = float(sample.mean())
     error = sample.std(ddof=1) / math.sqrt(sample.size)
-    half = float(special.stdtrit(sample.size - 1, (1 + confidence) / 2) * error)
+    half = float(_student(sample.size) * error)
     return Interval(mean, mean - half, mean + half, sample.size)
 
 
-def geometric_interval(values: Iterable[float], confidence: float = CONFIDENCE) -> Interval:
+def geometric_interval(values: Iterable[float]) -> Interval:
     """Estimate a geometric mean with Student's t interval on the logarithms.
 
     Returns: In the unit of `values`; both bounds are positive.
@@ -224,14 +222,14 @@ def geometric_interval(values: Iterable[float], confidence: float = CONFIDENCE) 
             "leave out repetitions that were not measured"
         )
     if np.ptp(sample) == 0:
-        return mean_interval(sample, confidence)
-    return replace(mean_interval(np.log(sample), confidence).map(math.exp), logarithmic=True)
+        return mean_interval(sample)
+    return replace(mean_interval(np.log(sample)).map(math.exp), logarithmic=True)
 
 
 def differ(one: Interval, other: Interval) -> float | None:
     """Return the two-sided p-value of Welch's test that two means are the same.
 
-    `one`, `other`: From `mean_interval`, with its default confidence.
+    `one`, `other`: From `mean_interval`.
 
     References
     ----------
@@ -254,9 +252,7 @@ def differ(one: Interval, other: Interval) -> float | None:
     return float(2 * special.stdtr(variance**2 / sum(shares), -abs(distance)))
 
 
-def ratio_interval(
-    numerator: pd.Series, denominator: pd.Series, confidence: float = CONFIDENCE
-) -> Interval:
+def ratio_interval(numerator: pd.Series, denominator: pd.Series) -> Interval:
     """Estimate a ratio of positive quantities, paired by repetition.
 
     The estimate is the geometric mean of the paired ratios. The interval is Student's on their
@@ -266,8 +262,6 @@ def ratio_interval(
     ----------
     numerator, denominator : pandas.Series
         Positive values indexed by repetition. Only repetitions that both have are used.
-    confidence : float
-        Coverage of the interval.
 
     Returns
     -------
@@ -291,4 +285,4 @@ def ratio_interval(
             f"{numerator.to_dict()} over {denominator.to_dict()}: measure both sides with "
             "the same repetition numbers"
         )
-    return geometric_interval(above.to_numpy() / below.to_numpy(), confidence)
+    return geometric_interval(above.to_numpy() / below.to_numpy())

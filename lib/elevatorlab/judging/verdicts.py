@@ -198,9 +198,7 @@ def compare(
             return _of_the_same_order(found, estimate, published)
         return found
 
-    held = _held(decide(measured), measured, lambda one: decide(one).verdict != Verdict.UNDECIDED)
-    drawn = (comparison(measured, published, ends, neutral),)
-    return held._replace(evidence=held.evidence._replace(compared=drawn))
+    return _held(decide, measured, comparison(measured, published, ends, neutral))
 
 
 def bounded(measured: Interval, ends: tuple[float, float], neutral: float) -> Held:
@@ -213,9 +211,7 @@ def bounded(measured: Interval, ends: tuple[float, float], neutral: float) -> He
     def decide(estimate: Interval) -> _Decision:
         return _decide(estimate, 0, ends, neutral, 0)
 
-    held = _held(decide(measured), measured, lambda one: decide(one).verdict != Verdict.UNDECIDED)
-    drawn = (comparison(measured, ends, ends, neutral),)
-    return held._replace(evidence=held.evidence._replace(compared=drawn))
+    return _held(decide, measured, comparison(measured, ends, ends, neutral))
 
 
 def together(found: Sequence[Held]) -> tuple[Verdict, Evidence]:
@@ -313,12 +309,16 @@ def _of_the_same_order(
     return _Decision(Verdict.CONTRADICTED, why, (nearest,))
 
 
-def _held(found: _Decision, measured: Interval, decides: Callable[[Interval], bool]) -> Held:
+def _held(decide: Callable[[Interval], _Decision], measured: Interval, drawn: Comparison) -> Held:
+    found = decide(measured)
     if found.verdict != Verdict.UNDECIDED:
-        return Held(found.verdict, found.why, excluding(measured, found.excluded))
-    needed = repetitions_to_decide(measured, decides)
-    evidence = Evidence(1.0 if measured.bounded else None, needed)
-    return Held(found.verdict, found.why, evidence)
+        evidence = excluding(measured, found.excluded)
+    else:
+        needed = repetitions_to_decide(
+            measured, lambda one: decide(one).verdict != Verdict.UNDECIDED
+        )
+        evidence = Evidence(1.0 if measured.bounded else None, needed)
+    return Held(found.verdict, found.why, evidence._replace(compared=(drawn,)))
 
 
 def excluding(measured: Interval, excluded: Iterable[float]) -> Evidence:

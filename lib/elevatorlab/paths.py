@@ -50,6 +50,13 @@ def command(arguments: str) -> str:
     return f"{shlex.quote(str(called))} {arguments}"
 
 
+def write_whole(file: Path, text: str) -> None:
+    """Replace a file's content at once: no reader finds a part of it."""
+    part = file.with_name(f"{file.name}.part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, file)
+
+
 def make_folder(folder: Path, what: str, remedy: str) -> None:
     """Make a folder unless it exists.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 
 import yaml
 
 from ..errors import ElevatorLabError
+from ..paths import write_whole
 
 ENDINGS = (".yaml", ".yml")
 
@@ -25,10 +25,7 @@ class JsonCopy:
 
     def renew(self) -> None:
         """Write the copy again from the original; a bad original leaves the copy as it is."""
-        text = json.dumps(read(self.original))
-        fresh = self.copy.with_suffix(".new")
-        fresh.write_text(text)
-        os.replace(fresh, self.copy)
+        write_whole(self.copy, json.dumps(read(self.original)))
 
 
 def handed_over(arguments: Sequence[str], folder: Path) -> tuple[list[str], JsonCopy | None]:

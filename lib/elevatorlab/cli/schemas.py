@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,12 +15,6 @@ from ..paths import make_folder
 from .base import app
 
 Schema = Mapping[str, Any]
-
-
-def _trial() -> Schema:
-    from ..trial import Trial
-
-    return Trial.model_json_schema()
 
 
 def _result() -> Schema:
@@ -38,45 +33,18 @@ def _result() -> Schema:
     return {**definitions.pop("Result"), "$defs": definitions}
 
 
-def _provenance() -> Schema:
-    from ..results.models import Provenance
-
-    return Provenance.model_json_schema()
-
-
-def _sample() -> Schema:
-    from ..results.models import Sample
-
-    return Sample.model_json_schema()
-
-
-def _claims() -> Schema:
-    from ..judging.families import ClaimsFile
-
-    return ClaimsFile.model_json_schema()
-
-
-def _verdict() -> Schema:
-    from ..judging.claim import Claim
-
-    return Claim.model_json_schema()
-
-
-def _manifest() -> Schema:
-    from ..sharing.bundles.manifest import Manifest
-
-    return Manifest.model_json_schema()
-
-
-#: By name: the function that returns the schema, and what the schema describes.
-SCHEMAS: dict[str, tuple[Callable[[], Schema], str]] = {
-    "trial": (_trial, "trial.json: what is run"),
-    "result": (_result, "result.json: what was measured"),
-    "provenance": (_provenance, "provenance.json: where a result comes from"),
-    "sample": (_sample, "a row of samples.csv"),
-    "claims": (_claims, "data/claims/STUDY.yaml: how published numbers are judged"),
-    "verdict": (_verdict, "a claim with its verdict, as claims --json prints it"),
-    "manifest": (_manifest, "manifest.json of a bundle"),
+#: By name: the module and class of what the schema describes, and a title.
+SCHEMAS = {
+    "trial": ("trial", "Trial", "trial.json: what is run"),
+    "result": ("results.models", "Result", "result.json: what was measured"),
+    "provenance": ("results.models", "Provenance", "provenance.json: where a result comes from"),
+    "sample": ("results.models", "Sample", "a row of samples.csv"),
+    "claims": (
+        *("judging.families", "ClaimsFile"),
+        "data/claims/STUDY.yaml: how published numbers are judged",
+    ),
+    "verdict": ("judging.claim", "Claim", "a claim with its verdict, as claims --json prints it"),
+    "manifest": ("sharing.bundles.manifest", "Manifest", "manifest.json of a bundle"),
 }
 
 
@@ -84,9 +52,12 @@ def schema(name: str) -> dict[str, Any]:
     """Return a JSON Schema by its name."""
     if name not in SCHEMAS:
         raise ElevatorLabError(f"schema: expected one of {', '.join(SCHEMAS)}; found {name!r}")
-    make, title = SCHEMAS[name]
+    module, record, title = SCHEMAS[name]
+    # Each needs much that other commands do not, so it is imported when it is asked for.
+    model = getattr(import_module(f"elevatorlab.{module}"), record)
+    content = _result() if name == "result" else model.model_json_schema()
     draft = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": draft, **make(), "title": title}
+    return {"$schema": draft, **content, "title": title}
 
 
 @app.command("schemas")

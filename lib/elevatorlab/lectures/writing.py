@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from ..elevators import templates
 from ..elevators.grading import assignments
-from ..elevators.grading.trials import ROOM
+from ..elevators.grading.trials import ROOM, replay
 from ..paths import BUILD
 from ..plugins import scheduler_folders
 from ..plugins.schedulers import SCHEDULERS
@@ -73,17 +73,13 @@ def arrivals(
     >>> arrivals(["look"], scenario=2, assignment="look", expire_ms=250)["look"].scheduler.tunables
     {'nr_requests': 256, 'expire_ms': 250}
     """
-    requests = [
-        {"at_us": round(1000 * at_ms), "offset_bytes": place_kib << 10}
-        for at_ms, place_kib in assignments.read(assignment).scenarios[scenario].requests
-    ]
-    replay = {"kind": "replay", "name": "replay", "group": "main", "requests": requests}
+    requests = replay(assignments.read(assignment).scenarios[scenario])
     return {
         name: experiments.trial(
             "writing",
             device=experiments.disk(SERVICE_US),
             scheduler={"name": name, "tunables": {"nr_requests": ROOM, **tunables}},
-            workloads=(replay,),
+            workloads=(requests,),
             trace=True,
         )
         for name in schedulers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +25,7 @@ from ..judging.independence import independent
 from ..judging.matching import DETERMINISTIC
 from ..judging.value_texts import published_text
 from ..judging.verdicts import DECIDED, Verdict
+from ..paths import write_whole
 from ..results.attested import Attestation
 from ..running.provenance import Origin
 from . import forest, reader_words, verdict_pairs
@@ -198,9 +198,7 @@ def _marked(text: str) -> Markup:
 
 def _write(environment: Environment, path: Path, template: str, content: Mapping[str, Any]) -> None:
     page = environment.get_template(template).render(here=path.name, **content)
-    whole = path.with_suffix(".html.part")
-    whole.write_text(page, encoding="utf-8")
-    os.replace(whole, path)
+    write_whole(path, page)
 
 
 def _rows(study: str, claims: Sequence[Claim]) -> list[dict[str, Any]]:

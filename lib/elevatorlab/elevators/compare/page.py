@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import math
-import os
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from matplotlib.patches import Patch
 
 from ... import __version__
 from ...analysis.intervals import Interval
+from ...paths import write_whole
 from ...plugins.schedulers import SCHEDULERS, colour_of, label_of
 from ...showing.panels import errors
 from ...showing.report_pages import template_environment
@@ -56,9 +56,7 @@ def write(measured: pd.DataFrame, schedulers: Sequence[str], out: Path) -> Path:
         version=__version__,
     )
     out.parent.mkdir(parents=True, exist_ok=True)
-    whole = out.with_suffix(".html.part")
-    whole.write_text(text, encoding="utf-8")
-    os.replace(whole, out)
+    write_whole(out, text)
     return out
 
 

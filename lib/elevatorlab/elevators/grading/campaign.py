@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ...paths import write_whole
 from ...plugins.schedulers import SCHEDULERS
 from ...running import campaign
 from ...running.pools import task
@@ -70,7 +70,7 @@ def run(
             grade = Grade(student=one.student, digest=digest, problem=f"Not graded: {grade}")
             failed[one.student] = grade
         else:
-            _write(_file(kept, one), grade.model_dump_json(indent=1))
+            write_whole(_file(kept, one), grade.model_dump_json(indent=1))
         progress(done, len(todo), grade)
     grades = [
         failed.get(one.student) or Grade.model_validate_json(_file(kept, one).read_text())
@@ -99,7 +99,7 @@ def _reference(assignment: Assignment, file: Path, digest: str) -> dict[str, Par
             return {what: PartResult.model_validate(one) for what, one in kept["ran"].items()}
     ran = grading.reference(assignment)
     content = {what: one.model_dump(mode="json") for what, one in ran.items()}
-    _write(file, json.dumps({"digest": digest, "ran": content}, indent=1))
+    write_whole(file, json.dumps({"digest": digest, "ran": content}, indent=1))
     return ran
 
 
@@ -110,12 +110,6 @@ def _file(kept: Path, submission: Submission) -> Path:
 def _is_kept(kept: Path, submission: Submission, digest: str) -> bool:
     file = _file(kept, submission)
     return file.exists() and json.loads(file.read_text())["digest"] == digest
-
-
-def _write(file: Path, text: str) -> None:
-    part = file.with_name(f"{file.name}.part")
-    part.write_text(text)
-    os.replace(part, file)
 
 
 def _several(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import csv
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pandas as pd
 from jinja2 import ChoiceLoader, PackageLoader
 
+from ...paths import write_whole
 from ...plugins.schedulers import colour_of
 from ...showing import style
 from ...showing.report_pages import template_environment
@@ -72,9 +72,7 @@ def _render(
     environment.loader = ChoiceLoader([ours, environment.loader])
     environment.filters["marks"] = lambda number: f"{number:g}"
     page = environment.get_template(template).render(here=path.name, **content)
-    part = path.with_suffix(".html.part")
-    part.write_text(page, encoding="utf-8")
-    os.replace(part, path)
+    write_whole(path, page)
 
 
 def _picture(reference: str, found: PartResult, right: PartResult) -> str:

@@ -23,7 +23,7 @@ def of(assignment: Assignment, scheduler: str) -> dict[str, Trial]:
 
 
 def _trial(assignment: Assignment, part: Scenario | Workload, scheduler: str) -> Trial:
-    workloads = [_replay(part)] if isinstance(part, Scenario) else part.workloads
+    workloads = [replay(part)] if isinstance(part, Scenario) else part.workloads
     tunables = room_for(scheduler, ROOM)
     if tunables and isinstance(part, Scenario):
         tunables |= part.tunables
@@ -45,7 +45,8 @@ def _trial(assignment: Assignment, part: Scenario | Workload, scheduler: str) ->
     return checked(Trial, content, f"assignment {assignment.name}, {part.what!r}")
 
 
-def _replay(scenario: Scenario) -> Mapping[str, Any]:
+def replay(scenario: Scenario) -> Mapping[str, Any]:
+    """Return the workload that sends a scenario's requests at their times."""
     requests = [
         {"at_us": round(1000 * at_ms), "offset_bytes": place_kib << 10}
         for at_ms, place_kib in scenario.requests

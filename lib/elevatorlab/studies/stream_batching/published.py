@@ -46,7 +46,6 @@ middle was chosen before anything was measured with it.
 KIB_BITS = 8192
 
 
-@read_once
 def single_core_latency() -> pd.DataFrame:
     """Return Figures 1 and 2: throughput and latency at each I/O depth, on one core.
 
@@ -56,19 +55,16 @@ def single_core_latency() -> pd.DataFrame:
     return read_published(NAME, "single_core_latency")
 
 
-@read_once
 def core_scaling() -> pd.DataFrame:
     """Return Figures 3 and 4: throughput_kiops by cores, at depth 64."""
     return read_published(NAME, "core_scaling")
 
 
-@read_once
 def read_ratio() -> pd.DataFrame:
     """Return Figure 5: throughput_kiops by share of reads, on 4 (SSD) and 16 cores (RAM)."""
     return read_published(NAME, "read_ratio")
 
 
-@read_once
 def request_size() -> pd.DataFrame:
     """Return Figure 6: throughput_gbps by request size, RAM target, 16 cores."""
     return read_published(NAME, "request_size")

@@ -99,7 +99,7 @@ class Login:
         """Fabric's connection, which may not be open yet."""
         keys: dict[str, Any] = {"key_filename": list(self.way.keys)} if self.way.keys else {}
         if self.way.only_keys:
-            through_agent = any(_passphrase(key) for key in self.way.keys)
+            through_agent = any(_needs_passphrase(key) for key in self.way.keys)
             keys |= {"look_for_keys": False, "allow_agent": through_agent}
         return Connection(
             # Paramiko looks up a host's key by what it takes for the address.
@@ -237,12 +237,12 @@ class Login:
         files = self.way.keys or [
             file for kind in USUAL_KEYS if os.path.exists(file := os.path.expanduser(kind))
         ]
-        if self.key_file and not _is_key(self.key_file):
+        if self.key_file and _needs_passphrase(self.key_file) is None:
             return (
                 f"{self.key_file} is no private key that can be read; expected one for {where}. "
                 "Name the file without .pub, or make one with ssh-keygen"
             )
-        if locked := [file for file in files if _passphrase(file)]:
+        if locked := [file for file in files if _needs_passphrase(file)]:
             return (
                 f"{where} did not accept a key, and {locked[0]} has a passphrase; expected a login "
                 "that asks for nothing. Let an agent have the key: eval $(ssh-agent); "
@@ -290,23 +290,12 @@ class Login:
             self.before.close()
 
 
-def _passphrase(file: str) -> bool:
-    """Tell whether a file is a private key with a passphrase."""
+def _needs_passphrase(file: str) -> bool | None:
+    """Tell whether a private key has a passphrase; None if the file is no private key."""
     try:
         paramiko.PKey.from_path(file)
     except TypeError:  # of the library that reads keys: no passphrase was given
         return True
     except (ValueError, OSError, paramiko.SSHException):
-        pass
+        return None
     return False
-
-
-def _is_key(file: str) -> bool:
-    """Tell whether a file is a private key, with or without a passphrase."""
-    try:
-        paramiko.PKey.from_path(file)
-    except (ValueError, OSError, paramiko.SSHException):
-        return False
-    except TypeError:
-        pass
-    return True

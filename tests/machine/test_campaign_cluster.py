@@ -18,7 +18,7 @@ from elevatorlab.running.campaign import Share
 from elevatorlab.running.pools import task
 from fake_testbed import Bench
 from helpers import children, wait_until
-from stubs import Stub, cluster, started, trials
+from stubs import AnotherElsewhere, Stub, cluster, started, trials
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -119,21 +119,10 @@ def test_blocks_of_one_repetition(ledger, results, running):
     assert order[0] == 1 and order[-1] == 4
 
 
-class Other(Stub):
-    """A testbed that is another one wherever the client does not run."""
-
-    def __init__(self, *arguments, **more):
-        super().__init__(*arguments, **more)
-        self.home = os.getpid()
-
-    def identity(self):
-        return "client's" if os.getpid() == self.home else "worker's"
-
-
 def test_a_worker_with_another_image_is_refused_before_anything_starts(
     ledger, results, running, error_of
 ):
-    share = [Share(Other(ledger), trials(4))]
+    share = [Share(AnotherElsewhere(ledger), trials(4))]
     said = error_of(campaign.run, share, results, cluster=running.scheduler_address)
     assert "Dask worker tcp://" in said
     assert "expected stub client's (the stub's version); found worker's" in said
@@ -141,7 +130,7 @@ def test_a_worker_with_another_image_is_refused_before_anything_starts(
     assert started(ledger) == []
 
 
-class Late(Other):
+class Late(AnotherElsewhere):
     """The same, but it passes the first look, as a worker does that comes later."""
 
     looks = 0

@@ -139,9 +139,9 @@ def test_a_rerun_with_the_printed_times_reproduces_them(exact):
 @pytest.mark.parametrize(
     "name, too_short, long_enough",
     [
-        ("table-2/10mb/improvement", 1, 3),  # a read of 2 ms beside turns of 4
-        ("table-1/total/improvement", 3, 10),
-        ("table-5/none/improvement", 0.01, 1),  # 300 files in a second
+        ("table-2/10mb/improvement", 1, 30),  # a read of 2 ms beside turns of 4, and of 20
+        ("table-1/total/improvement", 3, 100),
+        ("table-5/none/improvement", 0.01, 10),  # 300 files in a second
     ],
 )
 def test_a_verdict_stands_whatever_turns_and_portions_do(name, too_short, long_enough):
@@ -161,9 +161,10 @@ def test_a_single_repetition_is_undecided_and_no_matter_of_turns():
 def test_schedulers_are_judged_only_where_the_device_served_requests():
     table = deterministic(arms=ARMS, factor=lambda row: 10)
     name = "table-5/bfq/container/time"
-    for variant, verdict in (("dropped", Verdict.REPRODUCED), (None, Verdict.NOT_TESTABLE)):
-        requests = table["variant"].eq(variant).map({True: 9, False: 0})
-        assert verdicts(table.assign(requests=requests), name)[name] == verdict
+    assert verdicts(table.assign(requests=9), name)[name] == Verdict.REPRODUCED
+    for served in ("dropped", None):
+        requests = table["variant"].eq(served).map({True: 9, False: 0})
+        assert verdicts(table.assign(requests=requests), name)[name] == Verdict.NOT_TESTABLE
 
 
 def test_its_sentences_hold_where_the_tables_support_them(exact):
@@ -601,13 +602,3 @@ def test_a_stable_order_is_told_and_an_unstable_one_is_not_called_one():
     assert "100% keep the order none < mq-deadline < kyber < bfq (decided)" in reason
     once = {claim.id: claim for claim in judge(as_printed(repetitions=1))}[name].reason
     assert "One repetition says nothing" in once
-
-
-def test_the_summary_adds_no_two_runs_up():
-    text = summary(judge(pd.concat([deterministic(), as_printed()])))
-    assert text.startswith("225 claims. Measured on ")
-    assert "Measured on the testbed deterministic with the preset quick: " in text
-    assert (
-        "The documents' own arithmetic: arithmetic checks: 45 reproduced (41 independent), " in text
-    )
-    assert "on the testbeds docker and vagrant with the preset full (machine 01234567): " in text

@@ -453,7 +453,9 @@ def test_figures_for_the_appendix_come_last(report, tmp_path):
 
 def test_no_page_has_raw_markup(report):
     """Captions have it for notebooks; pages show what it means."""
-    for page in report.parent.glob("*.html"):
+    pages = list(report.glob("*.html"))
+    assert pages
+    for page in pages:
         shown = re.sub(r"<(code|script|style)\b.*?</\1>", "", page.read_text(), flags=re.DOTALL)
         assert re.findall(r"`|\*\w[^*\n]*\w\*", re.sub(r"<svg.*?</svg>", "", shown)) == []
     html = text(report, f"{STUDY}.html")

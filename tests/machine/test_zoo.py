@@ -50,18 +50,10 @@ def decided(ran):
 SCHEDULERS = ENVIRONMENTS / "kernel" / "schedulers"
 
 
-def test_each_says_what_it_is_from_and_what_it_leaves_out():
+def test_each_is_listed_and_has_its_licence():
     assert {folder.name for folder in SCHEDULERS.iterdir() if folder.is_dir()} == set(ZOO)
-    for name in ZOO:
-        text = (SCHEDULERS / name / "README.md").read_text()
-        assert "Source: " in text and "Left out: " in text, name
-        lines = 0
-        for file in (SCHEDULERS / name).glob("*.[ch]"):
-            source = file.read_text().splitlines()
-            assert "SPDX-License-Identifier: GPL-2.0-only" in source[0]
-            lines += len(source)
-        # `cfq` has what its documents have, and `sbq` came from a study.
-        assert lines < 300 or name in ("cfq", "sbq"), name
+    for file in SCHEDULERS.glob("*/*.[ch]"):
+        assert "SPDX-License-Identifier: GPL-2.0-only" in file.read_text().partition("\n")[0]
 
 
 @pytest.mark.image

@@ -100,16 +100,6 @@ def test_a_trial_that_fails_leaves_nothing(run, make_container_trial):
 class TestEngine:
     """The engine, or what it needs, is not there."""
 
-    def test_not_running(self, monkeypatch, tmp_path, error_of, make_container_trial):
-        monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nothing.sock")
-        testbed = testbeds.get("docker")
-        said = error_of(campaign.run, [campaign.Share(testbed, [make_container_trial()])], tmp_path)
-        assert "no Docker engine answers" in said and "environments/start-docker.sh" in said
-        assert said.count("\n") == 0 and "Traceback" not in said
-        testbed.close()
-        (finding,) = [one for one in testbed.findings() if one.what == "engine and image"]
-        assert finding.needed and not finding.ready
-
     def test_no_image(self, monkeypatch, error_of):
         monkeypatch.setattr(docker_testbed, "IMAGE", "elevatorlab-no-such-image")
         said = error_of(testbeds.get("docker").machine)

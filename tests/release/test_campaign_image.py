@@ -41,8 +41,3 @@ def test_killed_clients_and_workers(trials, one_by_one, tmp_path):
     assert digests(tmp_path) == one_by_one
     left = sorted(path.name for path in (tmp_path / "deterministic").iterdir())
     assert left == sorted([*one_by_one, "identity"])
-
-
-def test_two_workers_give_the_same_bits(trials, testbed, one_by_one, tmp_path):
-    campaign.run([Share(testbed, trials)], tmp_path, workers=2)
-    assert digests(tmp_path) == one_by_one

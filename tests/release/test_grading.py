@@ -28,7 +28,7 @@ from elevatorlab.elevators.grading import assignments, campaign, grade, pages, s
 from elevatorlab.elevators.grading.submissions import Submission
 from elevatorlab.plugins.schedulers import SCHEDULERS
 from helpers import BOMB, children
-from stubs import Stub, cluster
+from stubs import AnotherElsewhere, Stub, cluster
 
 
 def half(number):
@@ -161,19 +161,8 @@ def test_a_cluster_gives_the_same_bytes(graded, dask):
     assert files_of(out) == files_of(first)
 
 
-class ElsewhereAnother(Stub):
-    """A testbed that is another one wherever the client does not run."""
-
-    def __init__(self, ledger):
-        super().__init__(ledger)
-        self.home = os.getpid()
-
-    def identity(self):
-        return "client's" if os.getpid() == self.home else "worker's"
-
-
 def test_a_worker_with_another_image_grades_nothing(tmp_path, dask, error_of):
-    testbed = ElsewhereAnother(tmp_path / "ledger")
+    testbed = AnotherElsewhere(tmp_path / "ledger")
     said = error_of(list, side_by_side.far(half, [1, 5], dask, testbed))
     assert "expected stub client's (the stub's version); found worker's" in said
 

@@ -66,6 +66,17 @@ class Stub(FakeTestbed):
         return Outcome(files, stored.provenance(testbed=self.name))
 
 
+class AnotherElsewhere(Stub):
+    """A testbed that is another one wherever the client does not run."""
+
+    def __init__(self, *arguments, **more):
+        super().__init__(*arguments, **more)
+        self.home = os.getpid()
+
+    def identity(self):
+        return "client's" if os.getpid() == self.home else "worker's"
+
+
 def trials(count):
     """Return small trials, several a repetition."""
     return [

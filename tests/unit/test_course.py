@@ -10,7 +10,6 @@ import pytest
 
 from elevatorlab.elevators.grading import assignments
 from elevatorlab.paths import PROJECT
-from student_page import PAGE, SECTIONS, blocks
 
 NAMES = "from elevatorlab.elevators.grading import assignments as a; print(*map(a.read, a.names()))"
 
@@ -44,18 +43,3 @@ def test_the_rubric_says_what_earns_each_mark_by_hand():
     for part in asked:
         assert part.marks == 2 * sum(what in part.what for what, *_ in rows), part.what
     assert all(any(what in part.what for part in asked) for what, *_ in rows)
-
-
-#: It puts the programs beside this Python on the path, as the fixture does.
-ACTIVATE = ". .venv/bin/activate\n"
-
-
-def test_the_page_has_all_that_is_typed():
-    assert list(SECTIONS) == ["1", "2", "3", "4", "5", "6"]
-    before, _, _ = PAGE.partition("## 1.")
-    assert blocks(before) == [ACTIVATE]
-    commands = [
-        line for step in SECTIONS.values() for one in blocks(step) for line in one.split("\n")
-    ]
-    assert sum(line.startswith("elevatorlab ") for line in commands) == 4
-    assert [step for step in SECTIONS if blocks(SECTIONS[step], "python")] == ["4"]

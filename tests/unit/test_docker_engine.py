@@ -120,5 +120,5 @@ def test_the_doctor_says_it_once(tmp_path, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
     run = cli("doctor", "--testbed", "docker", "--json")
     (finding,) = json.loads(run.stdout)
-    assert run.returncode == 1 and not finding["ready"]
+    assert run.returncode == 1 and finding["needed"] and not finding["ready"]
     assert finding["found"].endswith("nothing is there") and finding["remedy"] == START

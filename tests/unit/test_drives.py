@@ -230,10 +230,6 @@ def test_a_badly_measured_curve_is_read_and_what_is_far_too_high_is_left_out(cha
     assert falls.startswith("The seek curve falls at ")
 
 
-def reversed_curve(times_ms):
-    return times_ms[::-1]
-
-
 def with_last_third_falling(times_ms):
     points = len(times_ms)
     end = 2 * points // 3
@@ -241,31 +237,26 @@ def with_last_third_falling(times_ms):
     return times_ms[:end] + falling
 
 
-def with_middle_halved(times_ms):
-    middle = len(times_ms) // 2
-    return [*times_ms[:middle], times_ms[middle] / 2, *times_ms[middle + 1 :]]
+def with_middle(change, points=1):
+    """Return a function that changes the times in the middle of a curve."""
 
+    def changed(times_ms):
+        first = len(times_ms) // 2
+        middle = [change(time_ms, times_ms[-1]) for time_ms in times_ms[first : first + points]]
+        return [*times_ms[:first], *middle, *times_ms[first + points :]]
 
-def with_middle_above_the_longest(times_ms):
-    middle = len(times_ms) // 2
-    return [*times_ms[:middle], times_ms[-1] * 1.1, *times_ms[middle + 1 :]]
-
-
-def with_a_hump(times_ms):
-    middle = len(times_ms) // 2
-    hump = [time_ms + 2 for time_ms in times_ms[middle : middle + 4]]
-    return [*times_ms[:middle], *hump, *times_ms[middle + 4 :]]
+    return changed
 
 
 @pytest.mark.parametrize("points", [10, 51, 138])
 @pytest.mark.parametrize(
     "fallen",
     [
-        reversed_curve,
+        pytest.param(lambda times_ms: times_ms[::-1], id="reversed"),
         with_last_third_falling,
-        with_middle_halved,
-        with_middle_above_the_longest,
-        with_a_hump,
+        pytest.param(with_middle(lambda time_ms, _: time_ms / 2), id="middle halved"),
+        pytest.param(with_middle(lambda _, last_ms: 1.1 * last_ms), id="above the longest"),
+        pytest.param(with_middle(lambda time_ms, _: time_ms + 2, points=4), id="a hump"),
     ],
 )
 def test_a_curve_that_really_falls_is_refused(changed, points, fallen):

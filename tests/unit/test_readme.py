@@ -90,11 +90,6 @@ def test_ci_sets_up_new_machines():
     assert {"run": "make test"} in jobs["test"]["steps"]
 
 
-def test_the_first_screen_has_a_picture_and_three_commands():
-    first, _, _ = PAGE.partition("## ")
-    assert len(commands(first)) == 3 and len(re.findall(r"<img ", first)) == 1
-
-
 def test_reproduce_runs_every_study_and_reports(monkeypatch, tmp_path, capsys):
     done = []
 

@@ -307,9 +307,9 @@ def _four_digits(value: float) -> float:
 # writers overload the disk, nor how large their writes are. It does say how long they wait alone.
 # So for each number of writers, only one service time is possible, and on this disk only one size
 # of a write (`overload_bytes`). Nor does it name the disk's scheduler. Each claim is judged with
-# every number of writers and every scheduler that was measured. It is contradicted only if none of
-# them explains it. Two or three writers under cfq are no possibility: they wait longer than the
-# paper says even if they write single sectors (tests/machine/test_isolation_interference.py).
+# every number of writers and every scheduler. Two or three writers under cfq are no possibility:
+# they wait longer than the paper says even if they write single sectors
+# (tests/machine/test_isolation_interference.py).
 
 _OVERLOAD = Choice(
     "The paper does not say how many writers overload the disk, nor which scheduler of its kernel "

@@ -103,8 +103,8 @@ def _not_compared(measured: Interval | None, table: pd.DataFrame) -> str:
 # judged. The printed rates show that the container's files of test 1 came from memory. Those of the
 # virtual machine are within a disk's reach, and the article copies files into the container before
 # it reads them. It does not print the size of test 2's tree, so its times do not tell where that
-# came from. (Making the tree warms the cache.) A claim is contradicted only if no state explains
-# it. The article reads with cat, so no state has direct I/O.
+# came from. (Making the tree warms the cache.) A claim has a verdict only if both states give it.
+# The article reads with cat, so no state has direct I/O.
 
 _CACHE = Choice("The article does not say how much was in the page cache", "cache state")
 _SAID = {"warm": "warm cache", "dropped": "caches dropped"}

@@ -196,7 +196,7 @@ def test_several_processors_take_turns_otherwise_in_each_repetition(preset, seve
         for trial in made
     }
     if several:
-        assert [turns[n] for n in (1, 2, 3, 4)] == [(1000, 0), (200, 100), (1000, 100), (200, 0)]
+        assert [turns[n] for n in (1, 2, 3, 4)] == [(100, 0), (200, 100), (100, 100), (200, 0)]
     else:
         assert set(turns.values()) == {None}
 

@@ -451,15 +451,13 @@ def test_below_a_full_queue_both_rigs_have_to_agree(apart, verdict):
     assert [round(one.value, 3) for one in claim.compared] == [0.8, apart]
 
 
-@pytest.mark.parametrize(
-    ("factor", "verdict"), [(1, Verdict.REPRODUCED), (1.5, Verdict.NOT_TESTABLE)]
-)
-def test_a_rig_alone_does_not_count_against_the_document(factor, verdict):
+@pytest.mark.parametrize("factor", [1, 1.5])
+def test_a_rig_alone_counts_neither_for_nor_against_the_document(factor):
     """The other one has too few requests for a 99th percentile."""
     usual, more = measured(as_published), on_cores(testbed="deterministic", machine="deterministic")
     usual.loc[usual["scheduler"] == "sbq", "latency_p99_us"] *= factor
     found = verdicts(pd.concat([usual, more.assign(requests=100)]), "deterministic")
-    assert found["figure-1b/sbq-depth-16/stock/p99-latency"].verdict == verdict
+    assert found["figure-1b/sbq-depth-16/stock/p99-latency"].verdict == Verdict.NOT_TESTABLE
 
 
 def test_with_a_full_queue_the_rig_with_a_processor_for_each_side_decides():

@@ -376,8 +376,7 @@ def _by_depth(judge: Judge) -> Judge:
     Where host and target share a processor, they have a link; where each has a processor of its
     own, they have none. With a full queue, a link's delay takes no part, and what it costs to
     emulate the link is no cost of the document's: the second rig is like the document's. With fewer
-    requests in flight, no rig decides alone against the document, even where the other one has too
-    few requests to tell.
+    requests in flight, no rig decides alone, even where the other one has too few requests to tell.
     """
     otherwise = _on_one_core(judge)
 

@@ -92,12 +92,13 @@ def qemu(image, initramfs, smp, icount, memory_mib):
     root = image / "root.ext2"
     machine = testbed.options(memory_mib)
     if icount:
-        machine += testbed.STOCK.counted_time(initramfs.with_name("replay.log"))
+        machine += testbed.USUAL.counted_time(initramfs.with_name("replay.log"))
     else:
         machine = [word.replace("thread=single", "thread=multi") for word in machine]
     return [
-        testbed.BINARY,
+        testbed.USUAL.binary,
         *machine,
+        *("-L", str(image)),
         *("-smp", str(smp)),
         *("-action", "panic=none"),  # nobody would wake a machine that pauses
         *testbed.memory("root", root, root.stat().st_size >> 20, "share=on,readonly=on"),

@@ -149,15 +149,19 @@ def test_a_box_that_cannot_be_pulled_is_one_sentence(tmp_path, monkeypatch, erro
     assert left_here(machine.name) == before
 
 
-def test_a_machine_that_does_not_come_up_in_time_says_how_far_it_came(
-    tmp_path, monkeypatch, error_of
-):
+def test_a_machine_that_does_not_come_up_in_time_leaves_nothing(tmp_path, monkeypatch, error_of):
     machine = Machine(tmp_path / "vm", say=lambda _: None)
     before = left_here(machine.name)
     monkeypatch.setattr("elevatorlab.testbeds.vagrant.machine.UP_S", 5)
-    sentence = error_of(machine.up)
-    assert "did not end within 5 s" in sentence and "Starting domain" in sentence
+    assert "did not end within 5 s" in error_of(machine.up)
     assert left_here(machine.name) == before
+
+
+def test_what_does_not_end_in_time_says_how_far_it_came(tmp_path, error_of):
+    argv, heard = ["sh", "-c", "echo Starting domain; exec sleep 3600"], []
+    sentence = error_of(commands.follow, argv, 5, tmp_path / "log", heard.append)
+    assert "did not end within 5 s" in sentence and sentence.endswith("Starting domain\n")
+    assert heard == ["Starting domain\n"]
 
 
 def test_a_libvirtd_that_does_not_answer_is_one_sentence(monkeypatch, error_of):

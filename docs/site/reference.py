@@ -57,7 +57,7 @@ def write_schemas(page: Path) -> None:
         "`elevatorlab schemas NAME` prints each of these JSON Schemas. "
         "[The data dictionary](../data-dictionary.md) has the columns of the tables.",
     ]
-    for name, (_, title) in SCHEMAS.items():
+    for name, (*_, title) in SCHEMAS.items():
         content = schema(name)
         parts += ["", f"## {name}", "", f"This is {title}.", ""]
         parts += ["| field | type | meaning |", "| --- | --- | --- |"]

@@ -530,10 +530,11 @@ def test_how_far_the_start_matters_in_study_2():
 
 
 def of_turns(rows, threads):
-    """Return the ratio of commits in turns of 100 instructions to those in turns of 200."""
+    """Return the ratio of commits in turns of 100 to those in turns of 200, over both costs."""
     cell = ["device", "arm", "scheduler", "flush_log_at_trx_commit"]
     rows = rows.query("experiment == 'table' and threads == @threads")
-    mean = rows.pivot_table(index=cell, columns="slot_instructions", values="tps")
+    turns = ["slot_instructions", "transfer_instructions"]
+    mean = rows.pivot_table(index=cell, columns=turns, values="tps").T.groupby(level=0).mean().T
     return mean[100] / mean[200]
 
 
@@ -586,3 +587,15 @@ def test_the_page_tells_of_eight_hours_of_one_regulator():
     of_each = seen["missed_s"].diff().fillna(first["missed_s"])
     assert set(of_each) == {2, 3} and "in two or three seconds" in SOAK
     assert f"{last['missed_s']:.0f} seconds in all" in SOAK
+
+
+def test_the_page_of_elevators_tells_how_long_each_is():
+    page = words_of((PROJECT / "docs/elevators.md").read_text())
+    lines = {
+        folder.name: sum(len(one.read_text().splitlines()) for one in folder.glob("*.[ch]"))
+        for folder in (PROJECT / "environments/kernel/schedulers").iterdir()
+        if folder.is_dir()
+    }
+    for name in ("cfq", "sbq"):
+        assert f"`{name}` has {lines.pop(name)} lines" in page
+    assert max(lines.values()) < 300 and "less than 300 lines of C" in page

@@ -11,6 +11,7 @@ import typer
 
 import elevatorlab
 from elevatorlab.cli import commands
+from elevatorlab.cli.schemas import SCHEMAS
 from elevatorlab.paths import PROJECT
 from elevatorlab.plugins import studies
 from elevatorlab.results import store
@@ -138,6 +139,12 @@ def test_the_reference_has_every_public_name(tmp_path):
     program(SITE / "reference.py").write_library(tmp_path / "library.md")
     shown = set(re.findall(r":: elevatorlab\.(\w+)$", (tmp_path / "library.md").read_text(), re.M))
     assert shown == set(elevatorlab.__all__)
+
+
+def test_the_reference_has_every_schema(tmp_path):
+    program(SITE / "reference.py").write_schemas(tmp_path / "schemas.md")
+    shown = re.findall(r"^## (\w+)$", (tmp_path / "schemas.md").read_text(), re.M)
+    assert shown == list(SCHEMAS)
 
 
 def test_a_link_out_of_the_site_becomes_words():

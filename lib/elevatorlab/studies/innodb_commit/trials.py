@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from ...plugins.schedulers import OF_THE_KERNEL
 from ...trial import (
     CommitPhase,
+    Count,
     DiskName,
     Positive,
     Processors,
@@ -83,6 +84,8 @@ class Parameters(Turns, DiskParameters):
     threads: Annotated[tuple[Threads, ...], Field(min_length=1)] = (1, 8)
     #: ``innodb_flush_log_at_trx_commit``; the article has 1 and 0.
     flush_settings: tuple[Literal[0, 1, 2], ...] = (DURABLE, LAZY, WRITTEN)
+    #: Longer turns hold up threads that wait for each other's locks (docs/multicore.md).
+    slots_instructions: Annotated[tuple[Count, ...], Field(min_length=1)] = (100, 200)
     #: Processors of the server's machine, if the testbed makes it. With one, the processor is busy
     #: nearly all the time at 8 threads, and the disk hardly matters.
     processors: Processors = 1
@@ -167,9 +170,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         # With flush=0, some thousand commits a measurement, and with flush=1 some hundred.
         "processors": 4,
         "phase_s": 0.4,
-        # Longer turns hold up threads that wait for each other's locks (docs/multicore.md). They
-        # take half the time, so there are fewer repetitions.
-        "slots_instructions": (100, 200),
         "drive_repetitions": 6,
         "slice_idles_ms": (0, 2, 8),
         "without_cache": True,

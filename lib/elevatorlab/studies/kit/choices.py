@@ -76,7 +76,7 @@ def _common(verdicts: set[Verdict], choice: Choice, all_measured: bool) -> tuple
         return Verdict.NOT_TESTABLE, f"{open_ones}; not all of these {each}s could be judged here."
     if len(verdicts) == 1:
         (verdict,) = verdicts
-        return verdict, f"{open_ones}; each {each} that was measured gives the same verdict."
+        return verdict, f"{open_ones}; each {each} gives the same verdict."
     if len(verdicts & set(DECIDED)) > 1:
         return Verdict.NOT_TESTABLE, f"{open_ones}, and the verdict depends on it."
     return Verdict.UNDECIDED, f"{open_ones}; some {each}s leave the claim undecided."

@@ -529,6 +529,31 @@ def test_how_far_the_start_matters_in_study_2():
     assert f"the median is {direct.median():.3f} %" in LIMITS
 
 
+def test_the_page_of_limits_tells_how_long_the_disk_of_study_4_works():
+    def percent(preset, cell):
+        judged = verdict_cache.judge("innodb_commit", f"reference/{preset}").claims
+        return {claim.id: claim for claim in judged}[f"innodb_commit/table/{cell}/ioutil"].measured
+
+    both = [f"{percent(preset, 'deadline/8-threads'):.0f} %" for preset in ("quick", "paper")]
+    assert f"works for {both[0]} of the time in `quick`, and for {both[1]} in `paper`" in LIMITS
+    lazy = [percent(preset, "flush-0-deadline/1-threads") for preset in ("quick", "paper")]
+    assert f"works for {lazy[0]:.0f} % of the time with one thread in `quick`" in LIMITS
+    assert lazy[1] < 0.1 and "less than 0.1 % in `paper`" in LIMITS
+
+
+def test_the_notebook_tells_what_bfq_makes_of_eight_threads():
+    rows = load("innodb_commit", "reference/paper").query(
+        "experiment == 'table' and threads == 8 and flush_log_at_trx_commit == 1"
+    )
+    run = ["device", "arm", "repetition"]
+    made = rows.pivot_table(index=run, columns="scheduler", values="tps")
+    ratio = made["bfq"] / made["mq-deadline"]
+    notebook = (PROJECT / "notebooks/analysis/04-innodb-commit.ipynb").read_text()
+    assert (
+        f"makes {ratio.min():.2f} to {ratio.max():.2f} times as many commits with bfq" in notebook
+    )
+
+
 def of_turns(rows, threads):
     """Return the ratio of commits in turns of 100 to those in turns of 200, over both costs."""
     cell = ["device", "arm", "scheduler", "flush_log_at_trx_commit"]

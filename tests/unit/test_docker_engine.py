@@ -113,7 +113,8 @@ def test_the_command_says_it_and_nothing_else(command, tmp_path, monkeypatch):
     run = cli(*command, "--testbed", "docker")
     assert run.returncode == 1
     sentence = f"elevatorlab: no Docker engine answers at unix://{tmp_path}/docker.sock: nothing"
-    assert run.stderr.splitlines()[-1].startswith(sentence) and "Traceback" not in run.stderr
+    (said,) = run.stderr.splitlines()[-1:]
+    assert said.startswith(sentence) and START in said and "Traceback" not in run.stderr
 
 
 def test_the_doctor_says_it_once(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ from elevatorlab import studies
 from elevatorlab.errors import ElevatorLabError
 from elevatorlab.judging.claim import Role
 from elevatorlab.judging.families import statements
-from elevatorlab.judging.verdicts import Judgement, Verdict, reproduced_if, widened
+from elevatorlab.judging.verdicts import Judgement, Verdict, not_testable, reproduced_if, widened
 from elevatorlab.plugins.studies import ours
 from elevatorlab.records import checked
 from elevatorlab.results import store
@@ -168,3 +168,14 @@ CACHE = Choice("The article does not name the state of the cache", "state")
 def test_two_choices_that_decide_differently_decide_nothing(found, possible, verdict):
     judged = {f"state {n}": Judgement(one, 1.0, "") for n, one in enumerate(found)}
     assert whichever(judged, CACHE, possible).verdict == verdict
+
+
+def test_who_reads_a_verdict_learns_why_a_possibility_was_not_judged():
+    judged = {
+        "state 1": Judgement(Verdict.REPRODUCED, 1.0, "It holds."),
+        "state 2": not_testable("The device was idle."),
+    }
+    assert "The device was idle." in whichever(judged, CACHE, 2).reason
+    judged["state 1"] = not_testable("Not run here.")
+    reason = whichever(judged, CACHE, 2).reason
+    assert "The device was idle." in reason and "Not run here." in reason

@@ -24,16 +24,19 @@ class Choice(NamedTuple):
 
 
 def whichever(found: Mapping[str, Judgement], choice: Choice, possible: int) -> Judgement:
-    """Combine the judgements of all possibilities that could be judged.
+    """Combine the judgements of all possibilities.
 
     `found`: The judgement of each possibility, at least one. The key names the possibility in
-    words. Those that are not testable are left out, unless all are. Where all agree, the measured
-    value is that of the first; else it is the range of all. `possible`: How many possibilities
-    there are, measured or not.
+    words. Of those that are not testable only the reason is kept, unless all are. Where all others
+    agree, the measured value is that of the first; else it is their range. `possible`: How many
+    possibilities there are, measured or not.
     """
+    reasons = " ".join(f"{sentence(words)}: {one.reason}" for words, one in found.items())
     able = {words: one for words, one in found.items() if one.verdict != Verdict.NOT_TESTABLE}
     if not able:
-        return next(iter(found.values()))
+        first = next(iter(found.values()))
+        alike = len({one.reason for one in found.values()}) == 1
+        return first if alike else first._replace(reason=reasons)
     found, first = able, next(iter(able.values()))
     evidence = Evidence(
         p_value=_most([one.evidence.p_value for one in found.values()]),
@@ -53,10 +56,12 @@ def whichever(found: Mapping[str, Judgement], choice: Choice, possible: int) -> 
         evidence = evidence._replace(p_value=1.0, repetitions_to_decide=_most(needed))
     elif verdict not in DECIDED:
         evidence = evidence._replace(p_value=None)
-    reasons = " ".join(f"{sentence(words)}: {one.reason}" for words, one in found.items())
-    reason = f"{reasons} {why}"
     return first._replace(
-        verdict=verdict, measured=measured, reason=reason, evidence=evidence, ground=why
+        verdict=verdict,
+        measured=measured,
+        reason=f"{reasons} {why}",
+        evidence=evidence,
+        ground=why,
     )
 
 

@@ -393,12 +393,7 @@ def _by_depth(judge: Judge) -> Judge:
             "with a shared processor and a link": judge(item, alike),
             "with a processor each and no link": apart_of_it,
         }
-        able = {rig: one for rig, one in both.items() if one.verdict != Verdict.NOT_TESTABLE}
-        if not able:
-            return next(iter(both.values()))
-        found = whichever(able, _RIG, len(both))
-        unable = [f"{sentence(rig)}: {one.reason}" for rig, one in both.items() if rig not in able]
-        return found._replace(reason=" ".join([found.reason, *unable]))
+        return whichever(both, _RIG, len(both))
 
     return judged
 

@@ -129,32 +129,25 @@ def _in_each_state(judge: Judge, of_schedulers: bool = False) -> Judge:
         if item.role != Role.PREDICTION:
             return judge(item, table)
         test, arm = item.select.get("test") or item.select["tests"], item.select.get("arm")
-        is_open = test != TEST_1 or arm != "container"
-        states = _states(table) if is_open else {"as_published": table}
         tests = [TEST_1, TEST_2] if test == "both_tests" else [test]
-        idle = [
-            state
-            for state, rows in states.items()
-            if of_schedulers and all(_idle(rows, one, arm) for one in tests)
-        ]
-        found = {state: judge(item, rows) for state, rows in states.items() if state not in idle}
-        if not found:
-            return not_testable(f"{sentence(_IDLE)}.")
-        first = next(iter(found.values()))
-        if first.verdict == Verdict.NOT_TESTABLE or not is_open:
-            return first
-        named = {_STATES[state]: one for state, one in found.items()}
-        combined = whichever(named, _CACHE, len(states))
-        shows_nothing = [f"{sentence(_STATES[state])}: {_IDLE}." for state in idle]
-        return combined._replace(reason=" ".join([combined.reason, *shows_nothing]))
+
+        def judged_with(rows: pd.DataFrame) -> Judgement:
+            if of_schedulers and not any(_served(rows, one, arm) for one in tests):
+                return not_testable(f"{sentence(_IDLE)}.")
+            return judge(item, rows)
+
+        if (test, arm) == (TEST_1, "container"):
+            return judged_with(table)
+        found = {_STATES[state]: judged_with(rows) for state, rows in _states(table).items()}
+        return whichever(found, _CACHE, len(found))
 
     return judged
 
 
-def _idle(rows: pd.DataFrame, test: str, arm: str | None) -> bool:
-    """Tell whether the device served no request in a test."""
+def _served(rows: pd.DataFrame, test: str, arm: str | None) -> bool:
+    """Tell whether the device served requests in a test; also true where no row says it did not."""
     requests = rows_of(rows, test=test, variant="as_published", arm=arm)["requests"]
-    return len(requests) > 0 and bool((requests == 0).all())
+    return requests.empty or not bool((requests == 0).all())
 
 
 def _stands(judge: Judge) -> Judge:

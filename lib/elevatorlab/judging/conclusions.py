@@ -10,7 +10,7 @@ from typing import NamedTuple
 from .claim import UNMEASURED, Claim, Role, is_measured
 from .claims import by_place, by_study, how_many, independently, verdict_counts
 from .comparison import Comparison
-from .independence import independent
+from .independence import data, independent, worst
 from .matching import DETERMINISTIC, in_words
 from .value_texts import both_texts, measured_text, published_text
 from .verdicts import DECIDED, TIE_MARGIN, Verdict
@@ -47,8 +47,8 @@ def findings(claims: Sequence[Claim], turned: Collection[str] = ()) -> list[str]
     The first finding counts. Then each verdict has one example: the claim that shows it most
     clearly. That is the largest effect which the whole interval supports; of what is contradicted,
     the largest distance from the published value. What the document says in words goes before the
-    numbers of its tables, unless it is about a tie. No two examples rest on one datum or one
-    measurement.
+    numbers of its tables, unless it is about a tie. No example rests on a datum that is counted
+    with a worse verdict, so no two rest on one.
 
     Returns: At most five findings of one sentence each, for somebody who has read nothing else.
     Calibrations, and what is beyond the document, have no part in them. `turned`: See `totals`.
@@ -58,7 +58,7 @@ def findings(claims: Sequence[Claim], turned: Collection[str] = ()) -> list[str]
     parts = by_place(tested)
     runs = [some for some in parts if is_measured(some[0])]
     speaks = _deciding_most(runs)
-    said = _examples(_decided(speaks))
+    said = _examples(_speaking_for_data(speaks))
     for some in parts:
         if some[0].testbed == UNMEASURED:
             said.append(f"Nothing was measured that could decide {how_many(some)}.")
@@ -81,14 +81,14 @@ def totals(claims: Sequence[Claim], turned: Collection[str] = ()) -> str:
     documents = outcomes(claims, turned)
     counted = sum(one.predictions for one in documents)
     tested = sum(one.tested for one in documents)
-    data = Counter[Verdict]()
+    split = Counter[Verdict]()
     for one in documents:
-        data.update(one.data)
-    split = ", ".join(f"{data[verdict]} {verdict}" for verdict in Verdict if data[verdict])
+        split.update(one.data)
+    parts = ", ".join(f"{split[verdict]} {verdict}" for verdict in Verdict if split[verdict])
     return (
         f"{counted} predictions in {len(documents)} documents: {tested} were "
         f"tested, {counted - tested} are not testable here. The tested ones rest on "
-        f"{data.total()} independent data{': ' if split else ''}{split}."
+        f"{split.total()} independent data{': ' if parts else ''}{parts}."
     )
 
 
@@ -111,8 +111,7 @@ def outcomes(claims: Sequence[Claim], turned: Collection[str] = ()) -> list[Outc
     for some in by_study([one for one in claims if one.role == Role.PREDICTION]):
         counted = [_if_it_stands(one, turned) for one in _deciding_most(by_place(some))]
         tested = [one for one in counted if one.verdict != Verdict.NOT_TESTABLE]
-        data = independent(counted)
-        found.append(Outcome(some[0].study, len(counted), len(tested), data))
+        found.append(Outcome(some[0].study, len(counted), len(tested), independent(counted)))
     return found
 
 
@@ -134,7 +133,7 @@ def clearest(claims: Sequence[Claim], turned: Collection[str] = ()) -> Claim | N
     """
     predictions = [one for one in claims if one.role == Role.PREDICTION and is_measured(one)]
     standing = [_if_it_stands(one, turned) for one in _deciding_most(by_place(predictions))]
-    found = map(example, _decided(standing))
+    found = map(example, _speaking_for_data(standing))
     best = max(filter(None, found), key=_clearness, default=None)
     return best.claim if best else None
 
@@ -161,22 +160,23 @@ def _decided(claims: Sequence[Claim]) -> list[Claim]:
     return [claim for claim in claims if claim.verdict in DECIDED]
 
 
+def _speaking_for_data(claims: Sequence[Claim]) -> list[Claim]:
+    """Return the decided claims that have the verdict with which their datum is counted."""
+    grouped = [(some, worst(some)) for some in data(claims)]
+    return _decided([one for some, verdict in grouped for one in some if one.verdict == verdict])
+
+
 def _examples(decided: Sequence[Claim]) -> list[str]:
-    """Quote the clearest finding of each verdict, each on data of its own."""
-    said, used = [], set[str]()
+    """Quote the clearest finding of each verdict."""
+    said = []
     for verdict, begins in _CLEAREST.items():
-        some = [one for one in decided if one.verdict == verdict and not used & _rests_on(one)]
+        some = [one for one in decided if one.verdict == verdict]
         if not some:
             continue
         best = max(filter(None, map(example, some)), key=_clearness, default=None)
         claim = best.claim if best else next((one for one in some if one.quoted), some[0])
-        used |= _rests_on(claim)
         said.append(f"{begins}: {_in_words(claim, best)}.")
     return said
-
-
-def _rests_on(claim: Claim) -> set[str]:
-    return {claim.datum, claim.cell or claim.datum}
 
 
 def example(claim: Claim) -> Example | None:
@@ -259,10 +259,10 @@ def _counts(claims: Sequence[Claim], runs: int) -> str:
     """Count what came of the predictions of one run."""
     first = claims[0]
     where = f" on {in_words(first.testbed, first.preset, first.machine)} (one of {runs} runs)"
-    counts, data = verdict_counts(claims), independent(claims)
+    counts, split = verdict_counts(claims), independent(claims)
     parts = [
         f"{counts[verdict]} {words[counts[verdict] > 1]}"
-        f"{independently(counts[verdict], verdict, data)}"
+        f"{independently(counts[verdict], verdict, split)}"
         for verdict, words in _OUTCOMES.items()
         if counts[verdict]
     ]
@@ -277,12 +277,12 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _why_not(claims: Sequence[Claim]) -> str:
-    """Give the reason for which most of the untestable claims cannot be tested, if there is one."""
+    """Give the most frequent reason for which claims cannot be tested, if several share it."""
     reasons = Counter(
         claim.ground.rstrip(".") for claim in claims if claim.verdict == Verdict.NOT_TESTABLE
     )
     for reason, count in reasons.most_common(1):
-        if count > max(1, reasons.total() / 2):
+        if count > 1:
             total = reasons.total()
             of_all = f"All {count}" if count == total else f"{count} of the {total}"
             return f"{of_all} that cannot be tested have one reason: {_quoted(reason)}."

@@ -17,14 +17,25 @@ _FROM_WORST = (
 
 
 def independent(claims: Iterable[Claim]) -> dict[Verdict, int]:
-    """Count the data that claims were tested on: those that share a datum or measurement are one.
+    """Count the data that claims were tested on, by the worst verdict of each (`data`).
 
-    Each datum counts once, with the worst of its claims' verdicts. So the counts add up to the
-    number of independent data. A claim that is not testable has none. Verdicts without any are left
-    out.
+    So the counts add up to the number of independent data. Verdicts without any are left out.
+    """
+    counts = Counter(worst(some) for some in data(claims))
+    return {verdict: counts[verdict] for verdict in Verdict if counts[verdict]}
+
+
+def worst(claims: Iterable[Claim]) -> Verdict:
+    """Return the worst verdict of claims that were tested."""
+    return min((one.verdict for one in claims), key=_FROM_WORST.index)
+
+
+def data(claims: Iterable[Claim]) -> list[list[Claim]]:
+    """Group claims by what they were tested on: those that share a datum or measurement are one.
+
+    A claim that is not testable is in no group.
     """
     groups: dict[Hashable, Hashable] = {}
-    worst: dict[Hashable, int] = {}
 
     def root(node: Hashable) -> Hashable:
         while groups.setdefault(node, node) != node:
@@ -32,12 +43,11 @@ def independent(claims: Iterable[Claim]) -> dict[Verdict, int]:
         return node
 
     found = [one for one in claims if one.verdict != Verdict.NOT_TESTABLE]
-    data = [(one.study, "datum", one.datum) for one in found]
-    for one, datum in zip(found, data, strict=True):
+    datum_of = [(one.study, "datum", one.datum) for one in found]
+    for one, datum in zip(found, datum_of, strict=True):
         for cell in filter(None, (one.cell, one.reference_cell)):
             groups[root(datum)] = root((one.study, "cell", cell))
-    for one, datum in zip(found, data, strict=True):
-        rank = _FROM_WORST.index(one.verdict)
-        worst[root(datum)] = min(rank, worst.get(root(datum), rank))
-    counts = Counter(_FROM_WORST[rank] for rank in worst.values())
-    return {verdict: counts[verdict] for verdict in Verdict if counts[verdict]}
+    by_root: dict[Hashable, list[Claim]] = {}
+    for one, datum in zip(found, datum_of, strict=True):
+        by_root.setdefault(root(datum), []).append(one)
+    return list(by_root.values())

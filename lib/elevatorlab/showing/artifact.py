@@ -126,11 +126,11 @@ def found() -> str:
         beside = clearest(claims, turned) if head.verdict == Verdict.NOT_TESTABLE else None
         against = [one for one in claims if one.verdict == Verdict.CONTRADICTED]
         shown = dict.fromkeys(filter(None, (head, beside, clearest(against, turned))))
-        lines += [_finding(number, one) for one in shown]
+        lines += [_finding(f"{number} {study.NAME}", one) for one in shown]
     return "\n".join(lines)
 
 
-def _finding(number: int, claim: Claim) -> str:
+def _finding(study: str, claim: Claim) -> str:
     """Return a row of `found`; of a decided claim, with the comparison that the report shows."""
     shown = example(claim) if claim.verdict in DECIDED else None
     published, measured = published_text(claim), measured_text(claim) or "–"
@@ -141,7 +141,7 @@ def _finding(number: int, claim: Claim) -> str:
     if claim.kind == Kind.RANK:  # `none` is a scheduler
         published, measured = f"`{published}`", f"`{measured}`"
     role = "" if claim.role == Role.PREDICTION else f" ({claim.role})"
-    cells = (f"{number}", subject_of(claim, shown), published, measured, f"{claim.verdict}{role}")
+    cells = (study, subject_of(claim, shown), published, measured, f"{claim.verdict}{role}")
     return f"| {' | '.join(cells)} |"
 
 
@@ -160,7 +160,8 @@ def totals_by_study() -> str:
     names = [study.NAME for study in studies.ours()]
     for one in outcomes(verdict_cache.every_claim(), sensitivity.stored_flips()):
         data = [one.data.get(verdict, 0) for verdict in decided]
-        cells = (names.index(one.study) + 1, one.predictions, one.tested, *data)
+        name = f"{names.index(one.study) + 1} {one.study}"
+        cells = (name, one.predictions, one.tested, *data)
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join([all_totals(), "", *lines])
 

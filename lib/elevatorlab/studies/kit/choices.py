@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+from ...judging.comparison import Comparison
 from ...judging.verdicts import DECIDED, Evidence, Judgement, Verdict, sentence
 
 Number = TypeVar("Number", int, float)
@@ -27,9 +28,9 @@ def whichever(found: Mapping[str, Judgement], choice: Choice, possible: int) -> 
     """Combine the judgements of all possibilities.
 
     `found`: The judgement of each possibility, at least one. The key names the possibility in
-    words. Of those that are not testable only the reason is kept, unless all are. Where all others
-    agree, the measured value is that of the first; else it is their range. `possible`: How many
-    possibilities there are, measured or not.
+    words. Of those that are not testable only the reason is kept, unless all are. Where all
+    possibilities agree, the measured value is that of the first; else it is their range.
+    `possible`: How many possibilities there are, measured or not.
     """
     reasons = " ".join(f"{sentence(words)}: {one.reason}" for words, one in found.items())
     able = {words: one for words, one in found.items() if one.verdict != Verdict.NOT_TESTABLE}
@@ -41,14 +42,11 @@ def whichever(found: Mapping[str, Judgement], choice: Choice, possible: int) -> 
     evidence = Evidence(
         p_value=_most([one.evidence.p_value for one in found.values()]),
         repetitions=_most([one.evidence.repetitions for one in found.values()]),
-        compared=tuple(
-            each.model_copy(update={"what": ", ".join(filter(None, (words, each.what)))})
-            for words, one in found.items()
-            for each in one.evidence.compared
-        ),
+        compared=tuple(each for words, one in found.items() for each in compared_with(words, one)),
     )
     verdicts = {one.verdict for one in found.values()}
-    verdict, why = _common(verdicts, choice, len(found) == possible)
+    all_measured = len(found) == possible
+    verdict, why = _common(verdicts, choice, all_measured)
     measured = first.measured if len(verdicts) == 1 else _range(found.values())
     if verdict == Verdict.UNDECIDED:
         undecided = [one for one in found.values() if one.verdict == Verdict.UNDECIDED]
@@ -58,10 +56,18 @@ def whichever(found: Mapping[str, Judgement], choice: Choice, possible: int) -> 
         evidence = evidence._replace(p_value=None)
     return first._replace(
         verdict=verdict,
-        measured=measured,
+        measured=measured if all_measured else None,
         reason=f"{reasons} {why}",
         evidence=evidence,
         ground=why,
+    )
+
+
+def compared_with(words: str, judged: Judgement) -> tuple[Comparison, ...]:
+    """Return what a judgement compared, where each comparison names a possibility."""
+    return tuple(
+        each.model_copy(update={"what": ", ".join(filter(None, (words, each.what)))})
+        for each in judged.evidence.compared
     )
 
 

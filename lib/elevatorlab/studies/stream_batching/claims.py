@@ -36,7 +36,7 @@ from ...judging.verdicts import (
 )
 from ...plugins.profiles import PROFILES
 from ..kit.cells import once_a_table, paired_ratio
-from ..kit.choices import Choice, whichever
+from ..kit.choices import Choice, compared_with, whichever
 from ..kit.turns import one_way
 from .columns import TABLE, WHERE
 from .document import core_ratios, gone, gone_from, size_ratios
@@ -368,6 +368,8 @@ _RIG = Choice(
     "one with requests of 4 KiB",
     "rig",
 )
+_SHARED_CPU = "with a shared processor and a link"
+_OWN_CPUS = "with a processor each and no link"
 
 
 def _by_depth(judge: Judge) -> Judge:
@@ -388,11 +390,9 @@ def _by_depth(judge: Judge) -> Judge:
         apart_of_it = _on(1, judge(item, own))
         is_full = item.select.get("io_depth", math.inf) >= FULL_DEPTH[item.select["target"]]
         if is_full or alike.empty:
-            return apart_of_it
-        both = {
-            "with a shared processor and a link": judge(item, alike),
-            "with a processor each and no link": apart_of_it,
-        }
+            named = compared_with(_OWN_CPUS, apart_of_it)
+            return apart_of_it._replace(evidence=apart_of_it.evidence._replace(compared=named))
+        both = {_SHARED_CPU: judge(item, alike), _OWN_CPUS: apart_of_it}
         return whichever(both, _RIG, len(both))
 
     return judged

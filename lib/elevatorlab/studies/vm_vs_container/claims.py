@@ -150,6 +150,12 @@ def _served(rows: pd.DataFrame, test: str, arm: str | None) -> bool:
     return requests.empty or not bool((requests == 0).all())
 
 
+_TOO_SHORT = (
+    f"Each program may be wrong by a turn of {TICK_S:g} s on the processor, or by a portion of the "
+    f"disk's bandwidth, which comes every {PORTION_S:g} s. That is too much to decide this."
+)
+
+
 def _stands(judge: Judge) -> Judge:
     """Let a verdict stand only where turns and portions cannot change it (`within_quanta`).
 
@@ -168,12 +174,7 @@ def _stands(judge: Judge) -> Judge:
         single_run = found.verdict == Verdict.UNDECIDED and table["repetition"].nunique() < 2
         if within in DECIDED and (found.verdict == within or single_run):
             return found
-        return not_testable(
-            found.reason,
-            f"Each program may be wrong by a turn of {TICK_S:g} s on the processor, or by a "
-            f"portion of the disk's bandwidth, which comes every {PORTION_S:g} s. That is too "
-            "much to decide this.",
-        )
+        return not_testable(_TOO_SHORT, found.reason)
 
     return judged
 

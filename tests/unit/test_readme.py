@@ -5,6 +5,7 @@ A command is run here, or the test that runs it is named here: a new one without
 
 import ast
 import re
+import shlex
 
 import pytest
 import yaml
@@ -50,21 +51,24 @@ ELSEWHERE = {
 
 
 def commands(page):
-    """Return the commands in the indented blocks of a page, without what is said beside them."""
+    """Return the commands in the indented blocks of a page, as a shell reads them."""
     blocks = re.findall(r"(?:^ {4}\S.*\n(?: {8,}\S.*\n)*)+", page, re.M)
     lines = [line for block in blocks for line in re.sub(r" *\\\n *", " ", block).splitlines()]
     starts = ("make ", "docker ", "sudo ", ".venv/bin/")
     asked = (line.strip() for line in lines)
     return [
-        " ".join(re.split(r"\s{2,}", line)[0].split()) for line in asked if line.startswith(starts)
+        " ".join(shlex.split(line, comments=True, posix=False))
+        for line in asked
+        if line.startswith(starts)
     ]
 
 
 def test_a_block_with_several_lines_is_one_command_each():
     page = (
-        "A\n\n    make a      # says\n    .venv/bin/b c \\\n        -p d=1   with words\n\nmake c\n"
+        "A\n\n    make a      # it's words\n"
+        "    .venv/bin/b c \\\n        -p d='1 2'   # says\n\nmake c\n"
     )
-    assert commands(page) == ["make a", ".venv/bin/b c -p d=1"]
+    assert commands(page) == ["make a", ".venv/bin/b c -p d='1 2'"]
 
 
 def test_every_command_has_a_test():

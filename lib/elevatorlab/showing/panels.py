@@ -86,6 +86,9 @@ def end_at_marks(axis: Axes) -> None:
         last = inside[-1] + step if inside[-1] < most <= high else high
         if (first, last) != (low, high):
             axis.set(**{f"{one.axis_name}lim": (first, last)})
+            # The locator might choose other marks for the new range.
+            ends_of = {first, last} - {low, high}
+            one.set_major_locator(FixedLocator(sorted({*inside, *ends_of})))
 
 
 def errors(found: Sequence[Interval]) -> list[list[float]] | None:

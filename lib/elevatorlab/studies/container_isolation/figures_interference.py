@@ -106,8 +106,8 @@ def _published(axis: Axes, quantity: str) -> None:
         "*",
         color=PUBLISHED,
         markersize=11,
-        markerfacecolor="none",  # open, as all that is published; a dot inside is visible
-        zorder=5,
+        markerfacecolor="white",  # open, as all that is published
+        zorder=1,  # a measured dot at the same place is visible
         label="published ends",
     )
 
@@ -168,9 +168,9 @@ def wait(measured: pd.DataFrame) -> Figure:
         [first_ms, printed_wait_ms("71 %"), 30.0],
         "*",
         color="black",
-        markerfacecolor="none",  # open, as all that is published; a dot inside is visible
+        markerfacecolor="white",  # open, as all that is published
         markersize=11,
-        zorder=5,
+        zorder=1,  # a measured dot at the same place is visible
         label="published (at 92 %: a lower bound)",
     )
     loads = by_load(measured)

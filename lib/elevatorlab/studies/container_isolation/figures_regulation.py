@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import Any, NamedTuple
 
@@ -119,13 +119,16 @@ def marker_of(mechanism: str) -> str:
 
 
 #: Lengths of strokes and gaps, in widths of the line, which tell lines apart without colours.
-DASHES: tuple[Any, ...] = ("", (6, 1.5), (3, 1), (6, 1, 1.5, 1), (1.2, 1), (8, 1, 1.5, 1, 1.5, 1))
+DASHES: tuple[Any, ...] = ("", (6, 1.5), (3, 1), (1.2, 1), (8, 1, 1.5, 1, 1.5, 1), (6, 1, 1.5, 1))
 
 
 def lines_of(shown: Sequence[str]) -> dict[str, Any]:
     """Return the dashes of each mechanism's line, as seaborn takes them; "" for a solid line."""
     return dict(zip(shown, cycle(DASHES), strict=False))
 
+
+#: What Matplotlib's own functions take for a solid line, of which seaborn says "".
+SOLID = (None, None)
 
 PRINTED = "#111111"
 PANELS_A_LINE = 2
@@ -204,6 +207,7 @@ def _of_policies(
         axis.set(xlabel="time (s)", ylabel=label)
         axis.label_outer()
     for axis in axes[len(policies) - across : len(policies)]:  # the lowest of each column
+        axis.set_xlabel("time (s)")  # label_outer() has emptied it
         axis.xaxis.label.set_visible(True)
         axis.tick_params(labelbottom=True)
     return figure
@@ -411,7 +415,7 @@ def waits_by_second(measured: pd.DataFrame) -> Figure:
             legend=False,
         )
         for drawn, line in zip(axis.lines, reversed(lines_of(shown).values()), strict=True):
-            drawn.set_linestyle((0, line) if line else "-")  # seaborn has no dashes here
+            drawn.set_dashes(line or SOLID)  # seaborn has no dashes here
         axis.axvline(sla_ms, color=GREY, linestyle=":", linewidth=1)
         axis.set(title=LOAD_LABELS[load], ylabel="share of the seconds (ratio)")
         axis.set_xlabel("mean wait in a second (ms, log scale)")
@@ -426,7 +430,7 @@ def waits_by_second(measured: pd.DataFrame) -> Figure:
 def _lines_of(shown: Sequence[str], sla_ms: float) -> list[Line2D]:
     """Return legend entries for mechanisms and the SLA."""
     handles = [
-        Line2D([], [], color=COLOURS[name], label=LABELS[name], dashes=line or (None, None))
+        Line2D([], [], color=COLOURS[name], label=LABELS[name], dashes=line or SOLID)
         for name, line in lines_of(shown).items()
     ]
     return [*handles, Line2D([], [], color=GREY, linestyle=":", label=f"SLA, {sla_ms:g} ms")]
@@ -469,8 +473,8 @@ def frontier(measured: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(TWO_COLUMNS, 1.5 + 2.3 * lines))
     grid = figure.subplots(lines, columns, sharex=True, squeeze=False).ravel()
     for place, (axis, load) in enumerate(zip(grid, loads, strict=False)):
-        _panel(axis, found[found["load"] == load], seeds)
-        marks(axis.xaxis, [sla_ms * part for part in (0.8, 1, 1.2, 1.4)])
+        _panel(axis, found[found["load"] == load], _fronts_of(found), seeds)
+        marks(axis.xaxis, [sla_ms * part for part in (0.7, 0.8, 1, 1.2, 1.5)])
         axis.axvline(sla_ms, color=GREY, linestyle=":", linewidth=1)
         axis.set_title(FRONTIER_LOADS[load])
         if place + columns >= len(loads):  # the lowest panel of its column
@@ -495,17 +499,23 @@ def _handles(found: pd.DataFrame, sla_ms: float) -> list[Line2D]:
             [],
             [],
             color=FRONTIER_COLOURS[name],
+            dashes=dashes or SOLID,
             marker=marker_of(name),
             label=FRONTIER_LABELS[name],
         )
-        for name in in_order(found, "mechanism", FRONTIER_LABELS)
+        for name, dashes in _fronts_of(found).items()
     ]
     for look, label in ((KEPT_SLA, "no second missed"), (MISSED_SLA, "some missed")):
         handles.append(Line2D([], [], color=GREY, marker="o", linestyle="", label=label, **look))
     return [*handles, Line2D([], [], color=GREY, linestyle=":", label=f"SLA, {sla_ms:g} ms")]
 
 
-def _panel(axis: Axes, found: pd.DataFrame, seeds: int) -> None:
+def _fronts_of(found: pd.DataFrame) -> dict[str, Any]:
+    """Return the dashes of each mechanism's front."""
+    return lines_of(in_order(found, "mechanism", FRONTIER_LABELS))
+
+
+def _panel(axis: Axes, found: pd.DataFrame, dashes: Mapping[str, Any], seeds: int) -> None:
     """Draw every setting as a dot, and each mechanism's front as a line.
 
     Only settings with all `seeds` have an interval, and none where these are two: it would be as
@@ -526,5 +536,12 @@ def _panel(axis: Axes, found: pd.DataFrame, seeds: int) -> None:
                     [wait_ms] * 2, (rate.low, rate.high), color=colour, linewidth=0.8, zorder=2
                 )
         best = front(cells_of(of_one), cost="wait_ms")
-        axis.plot(best["wait_ms"], best["offenders_mb_s"], color=colour, linewidth=1, zorder=1)
+        axis.plot(
+            best["wait_ms"],
+            best["offenders_mb_s"],
+            color=colour,
+            dashes=dashes[str(name)] or SOLID,
+            linewidth=1,
+            zorder=1,
+        )
     axis.set_xscale("log")

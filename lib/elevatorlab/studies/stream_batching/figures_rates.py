@@ -313,7 +313,8 @@ def request_size(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         axis.text(1, LINK_GBPS, "the document's link", ha="left", va="bottom", color=GREY)
         axis.set(xscale="log", xlabel="request size (KiB, log scale)", title=title)
         marks(axis.xaxis, (1, 2, 4, 8, 16, 32))
-        log_marks(axis.yaxis, 1, 1.5 * LINK_GBPS)
+    least_gbps = min(axis.dataLim.intervaly[0] for axis in axes)
+    log_marks(axes[0].yaxis, least_gbps, 1.5 * LINK_GBPS)
     axes[0].set_ylabel("throughput (Gb/s, log scale)")
     handles = [*scheduler_handles(compared_schedulers(rows)), *source_handles(drivers_in(rows))]
     figure.legend(handles=handles, loc="outside lower center", ncols=4)

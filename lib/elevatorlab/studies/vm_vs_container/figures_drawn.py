@@ -396,8 +396,10 @@ def tree_times(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         dots(axis, times, order, opened if is_printed(rows) else look, arms_in(rows))
         # As in `_limit_times`: fit all repetitions, not all intervals, and use the same range for
         # all reruns that can be compared.
-        axis.set_xlim(0, _rivals_of(rows, tables[1])["time_s"].max() * 1.3)
-        axis.xaxis.set_major_locator(MaxNLocator(4))
+        longest_s = _rivals_of(rows, tables[1])["time_s"].max()
+        seen = MaxNLocator(4).tick_values(0, longest_s * 1.3)
+        marks(axis.xaxis, seen)
+        axis.set_xlim(0, seen[-1])
         axis.set_xlabel(f"time to read (s)\n{_tree_size(rows)}")
 
     figure, left = draw_columns(*tables, nothing, draw)

@@ -195,11 +195,13 @@ def test_a_document_fails_by_the_number_that_is_furthest_off():
 
 
 @pytest.mark.parametrize("decided", [[], [REPRODUCED]])
-def test_a_reason_that_most_of_the_others_share_is_given(decided):
+def test_the_most_frequent_reason_of_what_is_not_testable_is_given(decided):
     others = claims(NOT_TESTABLE, NOT_TESTABLE, *decided)
-    said = findings([*others, *claims(NOT_TESTABLE, place="2", ground="Another.")])
-    assert said[0].endswith(" 3 cannot be tested here.")
-    assert said[1] == "2 of the 3 that cannot be tested have one reason: “So it is”."
+    for place in "234":
+        others += claims(NOT_TESTABLE, place=place, ground=f"Another, {place}.")
+    said = findings(others)
+    assert said[0].endswith(" 5 cannot be tested here.")
+    assert said[1] == "2 of the 5 that cannot be tested have one reason: “So it is”."
 
 
 def test_a_reason_gives_way_to_what_was_found():
@@ -243,6 +245,18 @@ def test_the_clearest_claim_is_a_decided_prediction_with_the_largest_effect():
     turned = {strong[0].id}  # another machine decides otherwise
     assert clearest([*weak, *strong], turned) == weak[0]
     assert clearest([*beyond, *undecided, *claims(REPRODUCED, **DOCUMENT)]) is None
+    assert clearest([*weak, *strong], verdict=CONTRADICTED) is None
+
+
+def test_the_clearest_claim_has_the_verdict_of_its_datum():
+    good, bad = (
+        one.model_copy(update={"cell": "the same trials"})
+        for one in (
+            *measured(REPRODUCED, "good", 9.0, 8.9, 9.1),
+            *measured(CONTRADICTED, "bad", 2.0, 1.9, 2.1),
+        )
+    )
+    assert clearest([good, bad]) == bad
 
 
 @pytest.mark.parametrize("study", [study.NAME for study in ours()])

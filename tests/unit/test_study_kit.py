@@ -175,7 +175,12 @@ def test_who_reads_a_verdict_learns_why_a_possibility_was_not_judged():
         "state 1": Judgement(Verdict.REPRODUCED, 1.0, "It holds."),
         "state 2": not_testable("The device was idle."),
     }
-    assert "The device was idle." in whichever(judged, CACHE, 2).reason
+    one_state = whichever(judged, CACHE, 2)
+    assert one_state.measured is None and "The device was idle." in one_state.reason
     judged["state 1"] = not_testable("Not run here.")
-    reason = whichever(judged, CACHE, 2).reason
-    assert "The device was idle." in reason and "Not run here." in reason
+    none = whichever(judged, CACHE, 2)
+    assert "The device was idle." in none.reason and "Not run here." in none.reason
+    # What is counted is neither: one state alone is no reason.
+    assert none.ground not in [one.ground for one in judged.values()]
+    judged["state 1"] = judged["state 2"]
+    assert whichever(judged, CACHE, 2) == judged["state 2"]

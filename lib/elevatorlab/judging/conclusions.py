@@ -118,22 +118,26 @@ def outcomes(claims: Sequence[Claim], turned: Collection[str] = ()) -> list[Outc
 def _if_it_stands(claim: Claim, turned: Collection[str]) -> Claim:
     if claim.testbed != DETERMINISTIC or claim.id not in turned:
         return claim
-    return claim.model_copy(update={"verdict": Verdict.NOT_TESTABLE})
+    turns = {"verdict": Verdict.NOT_TESTABLE, "ground": "Another machine decides it otherwise."}
+    return claim.model_copy(update=turns)
 
 
 def _deciding_most(runs: Sequence[list[Claim]]) -> list[Claim]:
     return max(runs, key=lambda some: len(_decided(some)), default=[])
 
 
-def clearest(claims: Sequence[Claim], turned: Collection[str] = ()) -> Claim | None:
+def clearest(
+    claims: Sequence[Claim], turned: Collection[str] = (), verdict: Verdict | None = None
+) -> Claim | None:
     """Return the decided prediction with the largest effect, in the run that decided most.
 
     The effect is the one by which `findings` chooses its examples. None if nothing was decided.
-    `turned`: See `totals`.
+    `turned`: See `totals`. `verdict`: Of the claim, and of the datum that it rests on.
     """
     predictions = [one for one in claims if one.role == Role.PREDICTION and is_measured(one)]
     standing = [_if_it_stands(one, turned) for one in _deciding_most(by_place(predictions))]
-    found = map(example, _speaking_for_data(standing))
+    speaking = [one for one in _speaking_for_data(standing) if verdict in (None, one.verdict)]
+    found = map(example, speaking)
     best = max(filter(None, found), key=_clearness, default=None)
     return best.claim if best else None
 

@@ -79,7 +79,7 @@ class Judgement(NamedTuple):
     reference_cell : str
         Name of the measurement that `cell` is compared with, where other claims rest on it, too.
     ground : str
-        Of a claim that cannot be tested: the first part of `reason`, which many claims may share.
+        Of a claim that cannot be tested: the part of `reason` that many claims may share.
         Such claims are counted by this text.
     relative_to : str
         What `measured` and the published value are divided by before they are compared, in words;

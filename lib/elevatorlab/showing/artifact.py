@@ -124,8 +124,8 @@ def found() -> str:
         claims = verdict_cache.judge(study.NAME).claims
         (head,) = (one for one in claims if one.id == headline(study.NAME))
         beside = clearest(claims, turned) if head.verdict == Verdict.NOT_TESTABLE else None
-        against = [one for one in claims if one.verdict == Verdict.CONTRADICTED]
-        shown = dict.fromkeys(filter(None, (head, beside, clearest(against, turned))))
+        against = clearest(claims, turned, Verdict.CONTRADICTED)
+        shown = dict.fromkeys(filter(None, (head, beside, against)))
         lines += [_finding(f"{number} {study.NAME}", one) for one in shown]
     return "\n".join(lines)
 

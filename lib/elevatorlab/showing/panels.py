@@ -60,6 +60,13 @@ def log_marks(
     marks(axis, seen, form)
 
 
+def marks_from_zero(axis: Axes, high: float, steps: int) -> None:
+    """Let x begin at zero and end at a mark at or above `high`, with at most so many steps."""
+    seen = MaxNLocator(steps).tick_values(0, high)
+    marks(axis.xaxis, seen)
+    axis.set_xlim(0, seen[-1])
+
+
 def end_at_marks(axis: Axes) -> None:
     """Let an axis end at tick marks where its data go beyond the first or the last mark.
 
@@ -87,8 +94,8 @@ def end_at_marks(axis: Axes) -> None:
         if (first, last) != (low, high):
             axis.set(**{f"{one.axis_name}lim": (first, last)})
             # The locator might choose other marks for the new range.
-            ends_of = {first, last} - {low, high}
-            one.set_major_locator(FixedLocator(sorted({*inside, *ends_of})))
+            beyond = {first, last} - {low, high}
+            one.set_major_locator(FixedLocator(sorted({*inside, *beyond})))
 
 
 def errors(found: Sequence[Interval]) -> list[list[float]] | None:

@@ -328,9 +328,8 @@ def _whatever_overloads(judge: Judge) -> Judge:
             return not_testable("None of the schedulers of the paper's kernel ran here.")
         settings = overload_settings(papers)
         found = {words: judge(item, rows) for words, rows in settings.items()}
-        first = next(iter(found.values()))
-        if item.role == Role.CALIBRATION or first.verdict == Verdict.NOT_TESTABLE:
-            return first
+        if item.role == Role.CALIBRATION:
+            return next(iter(found.values()))
         others = [words for words, rows in settings.items() if not _waits_as_published(rows)]
         of_paper = {words: one for words, one in found.items() if words not in others}
         if not of_paper:
@@ -613,9 +612,6 @@ def _of_policy(judge: Judge) -> Judge:
             reading: judge(item._replace(select={**item.select, "policy": reading}), table)
             for reading in readings
         }
-        for one in found.values():
-            if one.verdict == Verdict.NOT_TESTABLE:
-                return one
         first = found[policy] if len(found) == 1 else whichever(found, _READING, len(readings))
         return first._replace(cell=f"regulation by {policy}")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from ...judging.comparison import Comparison
-from ...judging.verdicts import DECIDED, Evidence, Judgement, Verdict, sentence
+from ...judging.verdicts import DECIDED, Evidence, Judgement, Verdict, not_testable, sentence
 
 Number = TypeVar("Number", int, float)
 
@@ -28,16 +28,17 @@ def whichever(found: Mapping[str, Judgement], choice: Choice, possible: int) -> 
     """Combine the judgements of all possibilities.
 
     `found`: The judgement of each possibility, at least one. The key names the possibility in
-    words. Of those that are not testable only the reason is kept, unless all are. Where all
-    possibilities agree, the measured value is that of the first; else it is their range.
-    `possible`: How many possibilities there are, measured or not.
+    words. Of those that are not testable, only the reason is kept. `possible`: How many
+    possibilities there are, measured or not. The measured value is that of the first where all
+    agree, else their range; there is none unless all could be judged.
     """
     reasons = " ".join(f"{sentence(words)}: {one.reason}" for words, one in found.items())
     able = {words: one for words, one in found.items() if one.verdict != Verdict.NOT_TESTABLE}
     if not able:
-        first = next(iter(found.values()))
-        alike = len({one.reason for one in found.values()}) == 1
-        return first if alike else first._replace(reason=reasons)
+        first, *others = found.values()
+        if all(one.ground == first.ground for one in others):
+            return first
+        return not_testable(f"{choice.said}; no {choice.each} could be judged here.", reasons)
     found, first = able, next(iter(able.values()))
     evidence = Evidence(
         p_value=_most([one.evidence.p_value for one in found.values()]),

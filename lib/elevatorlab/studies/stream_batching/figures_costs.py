@@ -10,11 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
 from ...analysis.intervals import Interval, mean_interval
 from ...showing.estimates import dots
-from ...showing.panels import cells, log_marks, marks, say
+from ...showing.panels import cells, log_marks, marks, marks_from_zero, say
 from ...showing.style import GREY, ONE_COLUMN, TWO_COLUMNS, look_of, look_of_published, of_threads
 from ..kit.cells import rows_of
 from .columns import WHERE, WORK, busy_column
@@ -93,10 +92,9 @@ def explanation(measured: pd.DataFrame) -> Figure:
             draw_costs(axis, measured, target, column)
         row[0].set_ylabel(TARGETS[target])
     segments = [axis for axis, column in zip(axes[-1], COSTS, strict=True) if "_sends_" in column]
-    seen = MaxNLocator(3).tick_values(0, max(axis.get_xlim()[1] for axis in segments))
+    most = max(axis.get_xlim()[1] for axis in segments)
     for axis in segments:
-        marks(axis.xaxis, seen)
-        axis.set_xlim(0, seen[-1])
+        marks_from_zero(axis, most, 3)
     for axis, name in zip(axes[-1], COSTS.values(), strict=True):
         axis.set_xlabel(f"{name}\nper request")
     handles = scheduler_handles(compared_schedulers(measured))

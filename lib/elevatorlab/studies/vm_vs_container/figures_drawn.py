@@ -9,13 +9,12 @@ from typing import Any, cast
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from ...analysis.intervals import Interval, geometric_interval
 from ...judging.matching import backing_schedulers, emulated_apart
 from ...plugins.schedulers import shown_name
 from ...showing.estimates import dots, estimates, offset
-from ...showing.panels import cells, curve, errors, log_marks, marks, say
+from ...showing.panels import cells, curve, errors, log_marks, marks, marks_from_zero, say
 from ...showing.style import (
     COLOURS,
     GREY,
@@ -397,9 +396,7 @@ def tree_times(published: pd.DataFrame, measured: pd.DataFrame) -> Figure:
         # As in `_limit_times`: fit all repetitions, not all intervals, and use the same range for
         # all reruns that can be compared.
         longest_s = _rivals_of(rows, tables[1])["time_s"].max()
-        seen = MaxNLocator(4).tick_values(0, longest_s * 1.3)
-        marks(axis.xaxis, seen)
-        axis.set_xlim(0, seen[-1])
+        marks_from_zero(axis, longest_s * 1.3, 4)
         axis.set_xlabel(f"time to read (s)\n{_tree_size(rows)}")
 
     figure, left = draw_columns(*tables, nothing, draw)

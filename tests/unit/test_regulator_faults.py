@@ -98,7 +98,7 @@ class Source:
         """Nothing is open."""
 
 
-@pytest.fixture(params=[1, 2], ids=["cgroup v1", "cgroup v2"])
+@pytest.fixture(params=[1, 2], ids="cgroup v{}".format)
 def host(request, tmp_path):
     return Host(tmp_path, request.param)
 

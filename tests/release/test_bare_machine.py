@@ -56,7 +56,7 @@ exec chroot "$root" env -i -C /lab PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 
 #: How a reason ends that tells what to do.
 REMEDY = re.compile(
-    r"environments/[a-z-]+\.sh|run: sudo |`make [a-z-]+`|Build it: |"
+    r"environments/[a-z-]+\.sh|run: sudo |`make [a-z-]+`|elevatorlab image build|"
     + re.escape(needs.OTHER_MACHINE)
 )
 

@@ -94,10 +94,10 @@ def meanwhile(target, signal):
 
     def send():
         seen = "sudo ss --tcp --no-header state established sport = :4420 | grep -c . ; true"
-        wait_until(lambda: machines.shell(target, seen).strip() not in ("", "0"), 120)
+        wait_until(lambda: machines.shell(target, seen).strip() not in ("", "0"), 1500)
         machines.shell(target, f"sudo pkill -{signal} --full --newest '[s]erve-nvme'")
 
-    thread = threading.Thread(target=send)
+    thread = threading.Thread(target=send, daemon=True)  # a trial that ends early leaves it waiting
     thread.start()
     return thread
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from elevatorlab import cache
 from elevatorlab.paths import BUILD
 from helpers import cli
 from wheels import STUDY, built, installed  # noqa: F401  (fixtures)
@@ -31,7 +32,11 @@ def test_it_runs_a_study(installed, tmp_path):
     smallest = ["--preset", "smoke", "-p", "memory_mib=512", "-p", "device_mib=192"]
     smallest += ["-p", "sizes_mb=10", "-p", "variants=dropped", "-p", "schedulers=none"]
     smallest += ["-p", "arms=host", "--results", tmp_path / "r"]
-    run = installed("run", STUDY, *smallest, ELEVATORLAB_BUILD=f"{BUILD}")
+    here = {
+        "ELEVATORLAB_BUILD": f"{BUILD}",
+        "ELEVATORLAB_CACHE": f"{cache.ROOT}",
+    }  # image, emulator
+    run = installed("run", STUDY, *smallest, **here)
     assert run.returncode == 0, run.stderr
     assert "2 trials to run, 0 finished already" in run.stdout
     assert installed("results", STUDY, "--results", tmp_path / "r").stdout.startswith("trial,")

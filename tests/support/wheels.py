@@ -130,7 +130,7 @@ def installed(built, tmp_path_factory):
     own = {"XDG_DATA_HOME": f"{folder / 'data'}", "ELEVATORLAB_CACHE": f"{folder / 'cache'}"}
 
     def run(*arguments, **more):
-        return environment.elevatorlab(*arguments, cwd=folder / "elsewhere", **own, **more)
+        return environment.elevatorlab(*arguments, cwd=folder / "elsewhere", **own | more)
 
     run.folder, run.environment = folder, environment
     return run

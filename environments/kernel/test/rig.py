@@ -80,9 +80,9 @@ class Queue:
         wait_until(self.takes_a_scheduler, f"{self.device} taking a scheduler")
 
     def takes_a_scheduler(self):
-        """Tell whether the queue is registered: its files are there a moment before."""
-        chosen = re.search(r"\[(.+?)\]", (self.folder / "scheduler").read_text())[1]
+        """Tell whether the queue is registered: its folder and its files are there before."""
         try:
+            chosen = re.search(r"\[(.+?)\]", (self.folder / "scheduler").read_text())[1]
             self.select(chosen)
         except FileNotFoundError:
             return False

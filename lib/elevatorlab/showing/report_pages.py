@@ -132,6 +132,11 @@ def build(
         "origins": origins,
         "total": how_many(claims),
         "totals": totals(claims, flips or ()),
+        "flips": {
+            one.id: flips[one.id]
+            for one in claims
+            if flips and one.testbed == DETERMINISTIC and one.id in flips
+        },
     }
     verified = {"attested": attested[::-1], "constants": SHARED, "running": running}
     _write(environment, out / "index.html", "index.html", shared | verified)
@@ -140,11 +145,6 @@ def build(
         "verdicts": list(Verdict),
         "roles": list(Role),
         "claims": _decided_first(claims, names),
-        "flips": {
-            one.id: flips[one.id]
-            for one in claims
-            if flips and one.testbed == DETERMINISTIC and one.id in flips
-        },
     }
     _write(environment, out / "claims.html", "claims.html", shared | sought)
     if other:

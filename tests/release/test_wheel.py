@@ -32,11 +32,9 @@ def test_it_runs_a_study(installed, tmp_path):
     smallest = ["--preset", "smoke", "-p", "memory_mib=512", "-p", "device_mib=192"]
     smallest += ["-p", "sizes_mb=10", "-p", "variants=dropped", "-p", "schedulers=none"]
     smallest += ["-p", "arms=host", "--results", tmp_path / "r"]
-    here = {
-        "ELEVATORLAB_BUILD": f"{BUILD}",
-        "ELEVATORLAB_CACHE": f"{cache.ROOT}",
-    }  # image, emulator
-    run = installed("run", STUDY, *smallest, **here)
+    # The image and the emulator are not made anew.
+    made = {"ELEVATORLAB_BUILD": f"{BUILD}", "ELEVATORLAB_CACHE": f"{cache.ROOT}"}
+    run = installed("run", STUDY, *smallest, **made)
     assert run.returncode == 0, run.stderr
     assert "2 trials to run, 0 finished already" in run.stdout
     assert installed("results", STUDY, "--results", tmp_path / "r").stdout.startswith("trial,")

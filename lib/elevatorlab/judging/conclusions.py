@@ -10,7 +10,7 @@ from typing import NamedTuple
 from .claim import UNMEASURED, Claim, Role, is_measured
 from .claims import by_place, by_study, how_many, independently, verdict_counts
 from .comparison import Comparison
-from .independence import data, independent, worst
+from .independence import by_datum, independent, worst
 from .matching import DETERMINISTIC, in_words
 from .value_texts import both_texts, measured_text, published_text
 from .verdicts import DECIDED, TIE_MARGIN, Verdict
@@ -81,14 +81,14 @@ def totals(claims: Sequence[Claim], turned: Collection[str] = ()) -> str:
     documents = outcomes(claims, turned)
     counted = sum(one.predictions for one in documents)
     tested = sum(one.tested for one in documents)
-    split = Counter[Verdict]()
+    data = Counter[Verdict]()
     for one in documents:
-        split.update(one.data)
-    parts = ", ".join(f"{split[verdict]} {verdict}" for verdict in Verdict if split[verdict])
+        data.update(one.data)
+    split = ", ".join(f"{data[verdict]} {verdict}" for verdict in Verdict if data[verdict])
     return (
         f"{counted} predictions in {len(documents)} documents: {tested} were "
         f"tested, {counted - tested} are not testable here. The tested ones rest on "
-        f"{split.total()} independent data{': ' if parts else ''}{parts}."
+        f"{data.total()} independent data{': ' if split else ''}{split}."
     )
 
 
@@ -166,7 +166,7 @@ def _decided(claims: Sequence[Claim]) -> list[Claim]:
 
 def _speaking_for_data(claims: Sequence[Claim]) -> list[Claim]:
     """Return the decided claims that have the verdict with which their datum is counted."""
-    grouped = [(some, worst(some)) for some in data(claims)]
+    grouped = [(some, worst(some)) for some in by_datum(claims)]
     return _decided([one for some, verdict in grouped for one in some if one.verdict == verdict])
 
 
@@ -263,10 +263,10 @@ def _counts(claims: Sequence[Claim], runs: int) -> str:
     """Count what came of the predictions of one run."""
     first = claims[0]
     where = f" on {in_words(first.testbed, first.preset, first.machine)} (one of {runs} runs)"
-    counts, split = verdict_counts(claims), independent(claims)
+    counts, data = verdict_counts(claims), independent(claims)
     parts = [
         f"{counts[verdict]} {words[counts[verdict] > 1]}"
-        f"{independently(counts[verdict], verdict, split)}"
+        f"{independently(counts[verdict], verdict, data)}"
         for verdict, words in _OUTCOMES.items()
         if counts[verdict]
     ]

@@ -17,11 +17,11 @@ _FROM_WORST = (
 
 
 def independent(claims: Iterable[Claim]) -> dict[Verdict, int]:
-    """Count the data that claims were tested on, by the worst verdict of each (`data`).
+    """Count the data that claims were tested on, by the worst verdict of each (`by_datum`).
 
     So the counts add up to the number of independent data. Verdicts without any are left out.
     """
-    counts = Counter(worst(some) for some in data(claims))
+    counts = Counter(worst(some) for some in by_datum(claims))
     return {verdict: counts[verdict] for verdict in Verdict if counts[verdict]}
 
 
@@ -30,7 +30,7 @@ def worst(claims: Iterable[Claim]) -> Verdict:
     return min((one.verdict for one in claims), key=_FROM_WORST.index)
 
 
-def data(claims: Iterable[Claim]) -> list[list[Claim]]:
+def by_datum(claims: Iterable[Claim]) -> list[list[Claim]]:
     """Group claims by what they were tested on: those that share a datum or measurement are one.
 
     A claim that is not testable is in no group.
@@ -43,11 +43,11 @@ def data(claims: Iterable[Claim]) -> list[list[Claim]]:
         return node
 
     found = [one for one in claims if one.verdict != Verdict.NOT_TESTABLE]
-    datum_of = [(one.study, "datum", one.datum) for one in found]
-    for one, datum in zip(found, datum_of, strict=True):
+    data = [(one.study, "datum", one.datum) for one in found]
+    for one, datum in zip(found, data, strict=True):
         for cell in filter(None, (one.cell, one.reference_cell)):
             groups[root(datum)] = root((one.study, "cell", cell))
     by_root: dict[Hashable, list[Claim]] = {}
-    for one, datum in zip(found, datum_of, strict=True):
+    for one, datum in zip(found, data, strict=True):
         by_root.setdefault(root(datum), []).append(one)
     return list(by_root.values())
